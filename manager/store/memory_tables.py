@@ -1,0 +1,148 @@
+"""Conversations, outbox and board of `MemoryStore`, in dictionaries."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from ..errors import StoreUnavailable
+from ..models import (
+    ConversationId,
+    Delivery,
+    DeliveryState,
+    OwnerId,
+    SessionId,
+    SharedEntry,
+    StoredMessage,
+)
+from .rows import key_of
+from .texts import cleaned
+
+
+def refuse_known(known: bool) -> None:
+    """Refuse a record whose key is in use, as a database does.
+
+    Raises:
+        StoreUnavailable: It is known.
+    """
+    if known:
+        raise StoreUnavailable("a record of this key exists already")
+
+
+class MemoryMessages:
+    """Messages by conversation and number."""
+
+    def __init__(self) -> None:
+        self._messages: dict[ConversationId, dict[int, StoredMessage]] = {}
+        self._homes: dict[ConversationId, SessionId] = {}
+
+    def add(self, session: SessionId, messages: Sequence[StoredMessage]) -> None:
+        """Insert messages; their numbers must be new, or have been used by the same run."""
+        for message in messages:
+            known = self._messages.get(message.conversation, {}).get(message.seq, message)
+            refuse_known(known.run_id != message.run_id)
+        for message in messages:
+            self._messages.setdefault(message.conversation, {})[message.seq] = cleaned(message)
+            self._homes[message.conversation] = session
+
+    def newest(self, conversation: ConversationId, most: int) -> list[StoredMessage]:
+        """The newest messages, in their order."""
+        messages = [item for _, item in sorted(self._messages.get(conversation, {}).items())]
+        return messages[max(0, len(messages) - most) :]
+
+    def last_seq(self, conversation: ConversationId) -> int:
+        """The highest number in use, or 0."""
+        return max(self._messages.get(conversation, {}), default=0)
+
+    def count(self, conversations: Collection[ConversationId]) -> dict[ConversationId, int]:
+        """How many messages each conversation holds, empty ones left out."""
+        return {key: len(self._messages[key]) for key in conversations if key in self._messages}
+
+    def forget(self, session: SessionId, conversation: ConversationId | None = None) -> None:
+        """Delete a conversation of the session, or all of them."""
+        for key in [key for key, home in self._homes.items() if home == session]:
+            if conversation is None or key == conversation:
+                del self._messages[key], self._homes[key]
+
+
+class MemoryOutbox:
+    """Deliveries by their id, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._deliveries: dict[str, Delivery] = {}
+
+    def add(self, delivery: Delivery) -> None:
+        """Insert a result; one that is there already stays as it is."""
+        self._deliveries.setdefault(delivery.delivery_id, cleaned(delivery))
+
+    def load(self, session: SessionId, states: Collection[DeliveryState]) -> list[Delivery]:
+        """The session's results in these states, oldest first."""
+        found = (d for d in self._deliveries.values() if d.session == session and d.state in states)
+        return sorted(found, key=lambda delivery: delivery.created_at)
+
+    def owners(self) -> list[tuple[SessionId, OwnerId]]:
+        """Whose results wait, without doubles."""
+        pending = (d for d in self._deliveries.values() if d.state is DeliveryState.PENDING)
+        return list(dict.fromkeys((delivery.session, delivery.owner) for delivery in pending))
+
+    def move(
+        self,
+        delivery_ids: Collection[str],
+        *,
+        expected: Collection[DeliveryState],
+        state: DeliveryState,
+        taker: str = "",
+        lease_until: datetime | None = None,
+    ) -> list[str]:
+        """Move the results that are in an expected state."""
+        moved: list[str] = []
+        for delivery_id in delivery_ids:
+            old = self._deliveries.get(delivery_id)
+            if old is None or old.state not in expected:
+                continue
+            attempts = old.attempts + (state is DeliveryState.CLAIMED)
+            self._deliveries[delivery_id] = cleaned(
+                replace(old, state=state, taker=taker, lease_until=lease_until, attempts=attempts)
+            )
+            moved.append(delivery_id)
+        return moved
+
+    def release(self) -> int:
+        """Put back what was claimed or handed and not acknowledged."""
+        held = (DeliveryState.CLAIMED, DeliveryState.HANDED)
+        every = list(self._deliveries)
+        return len(self.move(every, expected=held, state=DeliveryState.PENDING))
+
+    def forget(self, session: SessionId) -> None:
+        """Delete the session's results."""
+        for delivery in self.load(session, list(DeliveryState)):
+            del self._deliveries[delivery.delivery_id]
+
+
+class MemoryBoard:
+    """Notes by session and number."""
+
+    def __init__(self) -> None:
+        self._notes: dict[SessionId, dict[int, SharedEntry]] = {}
+
+    def add(self, session: SessionId, entry: SharedEntry, keep: int) -> None:
+        """Add a note and let the oldest go."""
+        notes = self._notes.setdefault(session, {})
+        refuse_known(entry.seq in notes)
+        notes[entry.seq] = cleaned(entry)
+        for seq in sorted(notes)[: max(0, len(notes) - keep)]:
+            del notes[seq]
+
+    def load(self, session: SessionId) -> list[SharedEntry]:
+        """The board, oldest first."""
+        return [note for _, note in sorted(self._notes.get(session, {}).items())]
+
+    def clear(self, session: SessionId, sender: str | None = None) -> int:
+        """Clear the board, or what one sender wrote; how many notes went."""
+        gone = [
+            note
+            for note in self.load(session)
+            if sender is None or key_of(note.sender) == key_of(sender)
+        ]
+        for note in gone:
+            del self._notes[session][note.seq]
+        return len(gone)

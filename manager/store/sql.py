@@ -1,0 +1,222 @@
+"""SqlStore: the store in a SQLite file or a PostgreSQL database.
+
+It says for each method of the Protocol which function runs and whether it writes; the functions
+are in `sql_*.py`, the two databases in `sqlite.py` and `postgres.py`.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import override
+
+from ..errors import StoreUnavailable
+from ..models import (
+    ConversationId,
+    Delivery,
+    DeliveryState,
+    OwnerId,
+    Run,
+    RunId,
+    RunState,
+    RunStep,
+    SessionId,
+    SessionRecord,
+    SharedEntry,
+    StoredMessage,
+    SubAgentConfig,
+)
+from . import sql_board, sql_deliveries, sql_messages, sql_runs, sql_sessions
+from .address import FileAddress, parse_address
+from .database import Database
+from .postgres import PostgresDatabase
+from .protocol import RunWrite, Store
+from .sqlite import SqliteDatabase
+
+
+class SqlStore(Store):
+    """A store behind SQLAlchemy Core.
+
+    Cancelling a call never leaves a transaction or a lock behind. A write whose caller is
+    cancelled is either not begun or wholly written.
+    """
+
+    def __init__(self, address: str | Path) -> None:
+        """Say where the store is; `open` connects.
+
+        Args:
+            address: The path of a SQLite file, or the URL of a PostgreSQL database. The URL is a
+                secret and is in no error or log.
+        """
+        self._address = address
+        self._database: Database | None = None
+        self._closing: asyncio.Task[None] | None = None
+
+    @override
+    async def open(self) -> None:
+        if self._database is not None:
+            return
+        self._database = _database_at(self._address)
+        try:
+            await self._database.open()
+        except BaseException:
+            await self.close()
+            raise
+
+    @override
+    async def close(self) -> None:
+        if self._closing is None:
+            if self._database is None:
+                return
+            self._closing = asyncio.create_task(self._database.close())
+            self._closing.add_done_callback(self._forget)
+        # The caller may be cancelled, the closing is not.
+        closing = self._closing
+        await asyncio.wait((closing,))
+        closing.result()
+
+    def _forget(self, closing: asyncio.Task[None]) -> None:
+        self._database = self._closing = None
+
+    @property
+    def _db(self) -> Database:
+        if self._database is None:
+            raise StoreUnavailable("it is not open")
+        return self._database
+
+    @override
+    async def load_session(self, session: SessionId) -> SessionRecord | None:
+        return await self._db.read(sql_sessions.load, session)
+
+    @override
+    async def save_session(self, record: SessionRecord) -> None:
+        await self._db.write(sql_sessions.save, record)
+
+    @override
+    async def delete_session(self, session: SessionId) -> None:
+        await self._db.write(sql_sessions.delete_all, session)
+
+    @override
+    async def idle_sessions(self, before: datetime, limit: int) -> list[SessionId]:
+        return await self._db.read(sql_sessions.idle, before, limit)
+
+    @override
+    async def load_agents(self, session: SessionId) -> list[SubAgentConfig]:
+        return await self._db.read(sql_sessions.load_agents, session)
+
+    @override
+    async def save_agent(self, session: SessionId, config: SubAgentConfig) -> None:
+        await self._db.write(sql_sessions.save_agent, session, config)
+
+    @override
+    async def delete_agent(self, session: SessionId, config: SubAgentConfig) -> None:
+        await self._db.write(sql_sessions.delete_agent, session, config)
+
+    @override
+    async def load_messages(
+        self, conversation: ConversationId, *, newest: int
+    ) -> list[StoredMessage]:
+        return await self._db.read(sql_messages.newest, conversation, newest)
+
+    @override
+    async def last_seq(self, conversation: ConversationId) -> int:
+        return await self._db.read(sql_messages.last_seq, conversation)
+
+    @override
+    async def count_messages(
+        self, conversations: Collection[ConversationId]
+    ) -> dict[ConversationId, int]:
+        return await self._db.read(sql_messages.count, conversations)
+
+    @override
+    async def add_runs(self, runs: Sequence[Run]) -> None:
+        await self._db.write(sql_runs.add, runs)
+
+    @override
+    async def take_run(self, run: Run) -> Run | None:
+        return await self._db.write(sql_runs.take, run)
+
+    @override
+    async def write_run(self, write: RunWrite) -> None:
+        await self._db.write(sql_runs.write, write)
+
+    @override
+    async def get_run(self, session: SessionId, run_id: RunId) -> Run | None:
+        return await self._db.read(sql_runs.get, session, run_id)
+
+    @override
+    async def list_runs(
+        self,
+        session: SessionId,
+        *,
+        states: Collection[RunState] | None = None,
+        agent: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        return await self._db.read(
+            sql_runs.of_session, session, states=states, agent=agent, limit=limit
+        )
+
+    @override
+    async def unfinished_runs(self) -> list[Run]:
+        return await self._db.read(sql_runs.unfinished)
+
+    @override
+    async def run_steps(self, run_id: RunId) -> list[RunStep]:
+        return await self._db.read(sql_runs.steps, run_id)
+
+    @override
+    async def tokens_used(self, session: SessionId, since: datetime) -> int:
+        return await self._db.read(sql_runs.tokens, session, since)
+
+    @override
+    async def load_deliveries(
+        self, session: SessionId, *, states: Collection[DeliveryState]
+    ) -> list[Delivery]:
+        return await self._db.read(sql_deliveries.load, session, states)
+
+    @override
+    async def pending_owners(self) -> list[tuple[SessionId, OwnerId]]:
+        return await self._db.read(sql_deliveries.pending_owners)
+
+    @override
+    async def update_deliveries(
+        self,
+        delivery_ids: Collection[str],
+        *,
+        expected: Collection[DeliveryState],
+        state: DeliveryState,
+        taker: str = "",
+        lease_until: datetime | None = None,
+    ) -> list[str]:
+        return await self._db.write(
+            sql_deliveries.move,
+            delivery_ids,
+            expected=expected,
+            state=state,
+            taker=taker,
+            lease_until=lease_until,
+        )
+
+    @override
+    async def release_claims(self) -> int:
+        return await self._db.write(sql_deliveries.release)
+
+    @override
+    async def add_shared_entry(self, session: SessionId, entry: SharedEntry, *, keep: int) -> None:
+        await self._db.write(sql_board.add, session, entry, keep)
+
+    @override
+    async def load_shared_entries(self, session: SessionId) -> list[SharedEntry]:
+        return await self._db.read(sql_board.load, session)
+
+    @override
+    async def delete_shared_entries(self, session: SessionId, *, sender: str | None = None) -> int:
+        return await self._db.write(sql_board.clear, session, sender)
+
+
+def _database_at(address: str | Path) -> Database:
+    place = parse_address(address)
+    if isinstance(place, FileAddress):
+        return SqliteDatabase(place.path)
+    return PostgresDatabase(place.dsn)

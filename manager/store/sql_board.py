@@ -1,0 +1,47 @@
+"""The session's notice board, as functions over a connection. `SqlStore` calls them."""
+
+from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select
+
+from ..models import SessionId, SharedEntry
+from .codec import entry_values, read_entry
+from .rows import key_of
+from .schema import shared_entry
+
+_OF_SESSION: BindParameter[str] = bindparam("of_session")
+
+_INSERT = insert(shared_entry)
+_FIRST_TO_GO = (
+    select(shared_entry.c.seq)
+    .where(shared_entry.c.session == _OF_SESSION)
+    .order_by(shared_entry.c.seq.desc())
+    .limit(1)
+    .offset(bindparam("keep"))
+    .scalar_subquery()
+)
+_TRIM = delete(shared_entry).where(
+    shared_entry.c.session == _OF_SESSION, shared_entry.c.seq <= _FIRST_TO_GO
+)
+_LOAD = (
+    select(shared_entry).where(shared_entry.c.session == _OF_SESSION).order_by(shared_entry.c.seq)
+)
+_CLEAR = delete(shared_entry).where(shared_entry.c.session == _OF_SESSION)
+_CLEAR_SENDER = _CLEAR.where(shared_entry.c.sender_key == bindparam("of_sender"))
+
+
+def add(connection: Connection, session: SessionId, entry: SharedEntry, keep: int) -> None:
+    """Add a note and let the oldest go."""
+    connection.execute(_INSERT, entry_values(session, entry))
+    connection.execute(_TRIM, {"of_session": session, "keep": keep})
+
+
+def load(connection: Connection, session: SessionId) -> list[SharedEntry]:
+    """The board, oldest first."""
+    return [read_entry(row) for row in connection.execute(_LOAD, {"of_session": session})]
+
+
+def clear(connection: Connection, session: SessionId, sender: str | None) -> int:
+    """Clear the board, or what one sender wrote; how many notes went."""
+    if sender is None:
+        return connection.execute(_CLEAR, {"of_session": session}).rowcount
+    values = {"of_session": session, "of_sender": key_of(sender)}
+    return connection.execute(_CLEAR_SENDER, values).rowcount

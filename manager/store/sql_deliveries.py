@@ -1,0 +1,90 @@
+"""The outbox, as functions over a connection. `SqlStore` calls them."""
+
+from collections.abc import Collection
+from datetime import datetime
+from itertools import batched
+
+from sqlalchemy import Connection, bindparam, func, select, update
+
+from ..models import Delivery, DeliveryState, OwnerId, SessionId
+from .codec_runs import delivery_values, read_delivery
+from .schema import delivery
+from .statements import insert_if_new
+
+_AT_ONCE = 500
+"""Values of one IN list; databases bound the parameters of a statement."""
+
+_IN_STATES = delivery.c.state.in_(bindparam("in_states", expanding=True))
+
+_INSERT = insert_if_new(delivery, "delivery_id")
+_LOAD = (
+    select(delivery)
+    .where(delivery.c.session == bindparam("of_session"), _IN_STATES)
+    .order_by(delivery.c.created_at, delivery.c.id)
+)
+_PENDING = (
+    select(delivery.c.session, delivery.c.owner)
+    .where(delivery.c.state == DeliveryState.PENDING.value)
+    .group_by(delivery.c.session, delivery.c.owner)
+    .order_by(func.min(delivery.c.id))
+)
+_MOVE = (
+    update(delivery)
+    .where(delivery.c.delivery_id.in_(bindparam("of_deliveries", expanding=True)), _IN_STATES)
+    .values(attempts=delivery.c.attempts + bindparam("more_attempts"))
+    .returning(delivery.c.delivery_id)
+)
+_RELEASE = update(delivery).where(_IN_STATES)
+
+
+def add(connection: Connection, item: Delivery) -> None:
+    """Insert a result; one that is in the outbox already stays as it is."""
+    connection.execute(_INSERT[connection.dialect.name], delivery_values(item))
+
+
+def load(
+    connection: Connection, session: SessionId, states: Collection[DeliveryState]
+) -> list[Delivery]:
+    """The session's results in these states, oldest first."""
+    values = {"of_session": session, "in_states": [state.value for state in states]}
+    return [read_delivery(row) for row in connection.execute(_LOAD, values)]
+
+
+def pending_owners(connection: Connection) -> list[tuple[SessionId, OwnerId]]:
+    """Whose results wait, who waits longest first."""
+    rows = connection.execute(_PENDING)
+    return [(SessionId(session), OwnerId(owner)) for session, owner in rows]
+
+
+def move(
+    connection: Connection,
+    delivery_ids: Collection[str],
+    *,
+    expected: Collection[DeliveryState],
+    state: DeliveryState,
+    taker: str,
+    lease_until: datetime | None,
+) -> list[str]:
+    """Move the results that are in an expected state; their ids in the order asked for."""
+    values = {
+        "in_states": [old.value for old in expected],
+        "state": state.value,
+        "taker": taker,
+        "lease_until": lease_until,
+        "more_attempts": int(state is DeliveryState.CLAIMED),
+    }
+    moved: set[str] = set()
+    for some in batched(delivery_ids, _AT_ONCE):
+        moved.update(connection.scalars(_MOVE, {**values, "of_deliveries": some}))
+    return [delivery_id for delivery_id in delivery_ids if delivery_id in moved]
+
+
+def release(connection: Connection) -> int:
+    """Put back what was claimed or handed and not acknowledged."""
+    values = {
+        "in_states": [DeliveryState.CLAIMED.value, DeliveryState.HANDED.value],
+        "state": DeliveryState.PENDING.value,
+        "taker": "",
+        "lease_until": None,
+    }
+    return connection.execute(_RELEASE, values).rowcount

@@ -1,0 +1,144 @@
+"""The database as a SQLite file: one connection that writes, a few that only read.
+
+A lock file beside it keeps a second process out. It is held from `open` to `close` and released
+by the system when the process dies.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Concatenate
+
+from filelock import BaseFileLock, FileLock, Timeout
+from sqlalchemy import URL, AsyncAdaptedQueuePool, Connection, event
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from ..errors import StoreLocked, StoreUnavailable
+from . import migrations
+from .database import Calls
+from .group_commit import GroupCommit
+from .problems import translated
+
+_READERS = 3
+_BUSY_SECONDS = 10.0
+"""How long to wait for another program that writes to the file, a backup for example."""
+
+
+class SqliteDatabase:
+    """One SQLite file, opened for this process alone."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.resolve()
+        self._lock: BaseFileLock = FileLock(f"{self._path}.lock")
+        self._reader = _engine(self._path, connections=_READERS, mode="ro")
+        self._writer = _engine(self._path, connections=1, mode="rwc")
+        event.listen(self._writer.sync_engine, "begin", _begin)
+        self._calls = Calls()
+        self._connection: AsyncConnection | None = None
+        self._commits: GroupCommit | None = None
+
+    async def open(self) -> None:
+        """Take the lock, look at the schema without touching the file, then open it to write."""
+        with translated():
+            self._take_lock()
+            self._check_writable()
+            await self._calls.run(self._open())
+
+    async def close(self) -> None:
+        """Finish what has begun, close the file, release the lock."""
+        with translated():
+            await self._calls.finish()
+            if self._commits is not None:
+                await self._commits.finish()
+            try:
+                # The writer goes last: as the last connection it puts the WAL into the file.
+                await self._reader.dispose()
+                if self._connection is not None:
+                    await self._connection.close()
+                await self._writer.dispose()
+            finally:
+                self._lock.release()
+
+    async def read[**P, T](
+        self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function on a connection that cannot write."""
+        with translated():
+            return await self._calls.run(self._read(lambda c: work(c, *args, **kwargs)))
+
+    async def write[**P, T](
+        self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function in a transaction, which other writers may share."""
+        if self._commits is None:
+            raise StoreUnavailable("it is closed")
+        with translated():
+            return await self._commits.run(lambda connection: work(connection, *args, **kwargs))
+
+    def _take_lock(self) -> None:
+        if self._path.is_dir():
+            raise StoreUnavailable(f"{self._path} is a folder, not a file")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise StoreLocked(str(self._path)) from None
+
+    async def _open(self) -> None:
+        if self._is_there():
+            await self._look()
+        self._connection = await self._writer.connect()
+        await self._connection.run_sync(_prepare)
+        self._commits = GroupCommit(self._connection)
+
+    def _check_writable(self) -> None:
+        # SQLite opens a read-only file without a word, and fails at the first write.
+        if self._path.exists():
+            self._path.open("r+b").close()
+
+    def _is_there(self) -> bool:
+        return self._path.exists() and self._path.stat().st_size > 0
+
+    async def _look(self) -> None:
+        """Refuse a schema that is not ours; not a byte of the file or its folder changes."""
+        engine = self._looking_engine()
+        try:
+            async with engine.connect() as connection:
+                await connection.run_sync(migrations.is_newest)
+        finally:
+            await engine.dispose()
+
+    def _looking_engine(self) -> AsyncEngine:
+        # Without a WAL the file is all there is, and SQLite need not make one in order to read.
+        frozen = {} if Path(f"{self._path}-wal").exists() else {"immutable": "1"}
+        return _engine(self._path, connections=1, mode="ro", **frozen)
+
+    async def _read[T](self, work: Callable[[Connection], T]) -> T:
+        async with self._reader.connect() as connection:
+            return await connection.run_sync(work)
+
+
+def _engine(path: Path, *, connections: int, **parameters: str) -> AsyncEngine:
+    return create_async_engine(
+        URL.create("sqlite+aiosqlite", database=path.as_uri(), query={"uri": "true", **parameters}),
+        connect_args={"isolation_level": None, "timeout": _BUSY_SECONDS},
+        hide_parameters=True,
+        poolclass=AsyncAdaptedQueuePool,
+        pool_size=connections,
+        max_overflow=0,
+        pool_reset_on_return=None,
+    )
+
+
+def _begin(connection: Connection) -> None:
+    # With no isolation level the driver never begins by itself. Immediate: what a write is
+    # decided on must not change under it.
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _prepare(connection: Connection) -> None:
+    driver = connection.connection.cursor()
+    driver.execute("PRAGMA journal_mode = WAL")
+    driver.execute("PRAGMA synchronous = NORMAL")
+    driver.close()
+    with connection.begin():
+        migrations.upgrade(connection)

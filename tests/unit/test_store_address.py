@@ -1,0 +1,93 @@
+"""Where a store is, and that its address stays a secret."""
+
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+
+from astrbot_plugin_subagents.manager.errors import StoreUnavailable
+from astrbot_plugin_subagents.manager.store import SqlStore
+from astrbot_plugin_subagents.manager.store.address import (
+    FileAddress,
+    ServerAddress,
+    parse_address,
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "path"),
+    [
+        (Path("a/b.db"), "a/b.db"),
+        ("a/b.db", "a/b.db"),
+        ("/a/b 50%.db", "/a/b 50%.db"),
+        ("C:\\bot\\b.db", "C:\\bot\\b.db"),
+        ("sqlite:///b.db", "b.db"),
+        ("sqlite:////a/b.db", "/a/b.db"),
+        ("sqlite+aiosqlite:////a/b.db", "/a/b.db"),
+    ],
+)
+def test_paths_and_sqlite_urls_are_files(address: str | Path, path: str) -> None:
+    assert parse_address(address) == FileAddress(path=Path(path))
+
+
+@pytest.mark.parametrize(
+    ("url", "dsn"),
+    [
+        ("postgres://h/d", "postgresql://h/d"),
+        ("postgresql://u:p%40@h:1/d", "postgresql://u:p%40@h:1/d"),
+        ("postgresql+asyncpg://u@h/d?ssl=require", "postgresql://u@h/d?sslmode=require"),
+        ("postgresql://h/d?search_path=x", "postgresql://h/d?search_path=x"),
+    ],
+)
+def test_postgresql_urls_are_servers_in_the_words_of_libpq(url: str, dsn: str) -> None:
+    assert parse_address(url) == ServerAddress(dsn=dsn)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://user:s3cret@host/name",
+        "postgresql+psycopg://user:s3cret@host/name",
+        "postgresql://user:s3cret@host:port/name",
+        "postgresql://user:s3c#ret@host/name",
+        "postgresql://user:s3cret@[host/name",
+        "sqlite://user:s3cret@host/name",
+    ],
+)
+async def test_other_urls_are_refused_without_being_repeated(url: str) -> None:
+    with pytest.raises(StoreUnavailable) as refused:
+        await SqlStore(url).open()
+
+    shown = "".join(traceback.format_exception(refused.value))
+    assert "s3c" not in shown
+
+
+async def test_a_server_that_is_not_there_is_an_error_without_a_password() -> None:
+    pytest.importorskip("asyncpg")
+    store = SqlStore("postgresql://user:s3cret@127.0.0.1:1/name")
+
+    with pytest.raises(StoreUnavailable) as refused:
+        await store.open()
+
+    shown = "".join(traceback.format_exception(refused.value))
+    assert "s3cret" not in shown + repr(store) + repr(parse_address("postgresql://u:s3cret@h/d"))
+    await store.close()
+
+
+def test_without_the_driver_the_error_says_what_to_install() -> None:
+    program = (
+        "import asyncio, sys\n"
+        "sys.modules['asyncpg'] = None\n"
+        "from astrbot_plugin_subagents.manager.store import SqlStore\n"
+        "asyncio.run(SqlStore('postgresql://user:s3cret@127.0.0.1:1/name').open())\n"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert "StoreUnavailable" in ended.stderr
+    assert "pip install asyncpg" in ended.stderr
+    assert "s3cret" not in ended.stderr.replace(program, "")
