@@ -1,0 +1,70 @@
+# ruff: noqa: RUF001 - the texts are in three languages
+"""What the stand-in says to people, in English, Chinese and Russian."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "en": {
+            "about": (
+                "(I am an offline stand-in, not a language model: I split requests, hand the "
+                "parts to sub-agents and quote what they found.)"
+            ),
+            "hello": (
+                "Hello! Ask me something about this plugin, for example: How do I protect a "
+                "sub-agent, and what happens when a run times out? I make a sub-agent for each "
+                "part of the question, they search the documentation side by side, and I put "
+                "their quotes together."
+            ),
+            "nothing": "The documentation says nothing about it that I could find.",
+            "failed": "This part could not be done: {reason}",
+            "pending": "Still running: {tasks}. The result follows when it is there.",
+            "no_tools": (
+                "I was given no tools for this request, and without tools I can do nothing with it."
+            ),
+            "no_words": "I found no words in your message that I could look up.",
+            "arrived": "Results that arrived from earlier work:",
+        },
+        "zh": {
+            "about": (
+                "（我是离线替身，不是语言模型：我只会拆分请求、把各部分交给子代理，"
+                "并引用它们找到的内容。）"
+            ),
+            "hello": (
+                "你好！请问我关于这个插件的问题，例如：如何保护子代理，以及运行超时会怎样？"
+                "我会为问题的每个部分创建一个子代理，让它们同时查阅文档，然后把引用合在一起。"
+            ),
+            "nothing": "在文档中没有找到相关内容。",
+            "failed": "这一部分未能完成：{reason}",
+            "pending": "仍在运行：{tasks}。完成后会给出结果。",
+            "no_tools": "这个请求没有给我任何工具，没有工具我无法处理它。",
+            "no_words": "在你的消息里没有找到可以查询的词。",
+            "arrived": "先前工作的结果：",
+        },
+        "ru": {
+            "about": (
+                "(Я офлайн-заглушка, а не языковая модель: я делю запрос на части, отдаю их "
+                "субагентам и привожу найденные ими цитаты.)"
+            ),
+            "hello": (
+                "Здравствуйте! Спросите меня об этом плагине, например: Как защитить субагента, "
+                "и что происходит при таймауте? Для каждой части вопроса я создам субагента, они "
+                "одновременно поищут в документации, а я сведу цитаты вместе."
+            ),
+            "nothing": "В документации об этом ничего не нашлось.",
+            "failed": "Эту часть выполнить не удалось: {reason}",
+            "pending": "Ещё выполняется: {tasks}. Результат придёт, когда будет готов.",
+            "no_tools": (
+                "Для этого запроса мне не дали инструментов, а без них я ничего не могу сделать."
+            ),
+            "no_words": "В вашем сообщении нет слов, которые можно было бы поискать.",
+            "arrived": "Пришли результаты прежней работы:",
+        },
+    }
+)
+
+
+def say(key: str, language: str, **values: str) -> str:
+    """Return a text in one of the three languages of `words.language_of`."""
+    return _TEXTS[language][key].format(**values)
