@@ -6,24 +6,27 @@ Neither the address of a database nor what was being written is ever part of the
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ..errors import StoreUnavailable
 
-_SQLITE = {
-    sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_READONLY: "the file is read-only",
-    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged",
-    sqlite3.SQLITE_NOTADB: "the file is no SQLite database",
-    sqlite3.SQLITE_BUSY: "another program is writing to the file",
-    sqlite3.SQLITE_LOCKED: "another program is writing to the file",
-    sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
-    sqlite3.SQLITE_PERM: "access to the file is not allowed",
-    sqlite3.SQLITE_AUTH: "access to the file is not allowed",
-}
+_SQLITE = MappingProxyType(
+    {
+        sqlite3.SQLITE_FULL: "the disk is full",
+        sqlite3.SQLITE_READONLY: "the file is read-only",
+        sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+        sqlite3.SQLITE_CORRUPT: "the file is damaged",
+        sqlite3.SQLITE_NOTADB: "the file is no SQLite database",
+        sqlite3.SQLITE_BUSY: "another program is writing to the file",
+        sqlite3.SQLITE_LOCKED: "another program is writing to the file",
+        sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
+        sqlite3.SQLITE_PERM: "access to the file is not allowed",
+        sqlite3.SQLITE_AUTH: "access to the file is not allowed",
+    }
+)
 
 
 @contextmanager

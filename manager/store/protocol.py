@@ -121,7 +121,13 @@ class Store(Protocol):
     async def write_run(self, write: RunWrite) -> None:
         """Write one moment of a run.
 
+        What a run is born with (agent, input, owner, origin, graph) and its fence are left as
+        stored. A delivery that exists already is left as it is. A write that is cancelled before
+        it began is taken back; once begun it is committed.
+
         Raises:
+            StoreUnavailable: Also when a message's number belongs to another run; nothing was
+                written.
             LostRun: The stored fence is another one, or the stored run is already over; nothing
                 was written.
         """

@@ -1,0 +1,50 @@
+"""The core: sessions, agents, runs and delivery.
+
+It knows no AstrBot, no web and no texts for people.
+"""
+
+from .agents import NewAgent
+from .errors import SubAgentError
+from .events import EventBus
+from .manager import Overview, SubAgentManager
+from .models import (
+    AgentKind,
+    AgentStatus,
+    Asker,
+    Origin,
+    Run,
+    RunId,
+    RunState,
+    SessionId,
+    StopReason,
+    SubAgentConfig,
+    Turn,
+)
+from .runs.desk import WaitOutcome
+from .services import Services
+from .sessions import Sessions
+from .settings import DynamicAgentSettings, Settings
+
+__all__ = [
+    "AgentKind",
+    "AgentStatus",
+    "Asker",
+    "DynamicAgentSettings",
+    "EventBus",
+    "NewAgent",
+    "Origin",
+    "Overview",
+    "Run",
+    "RunId",
+    "RunState",
+    "Services",
+    "SessionId",
+    "Sessions",
+    "Settings",
+    "StopReason",
+    "SubAgentConfig",
+    "SubAgentError",
+    "SubAgentManager",
+    "Turn",
+    "WaitOutcome",
+]

@@ -1,0 +1,272 @@
+"""The agent desk: making, replacing, protecting, resetting and removing the agents of a session."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from .errors import (
+    AgentBusy,
+    AgentProtected,
+    AgentStatic,
+    FeatureOff,
+    InvalidArgument,
+    LimitReached,
+    NotPermitted,
+    UnknownReference,
+)
+from .events import AgentChanged, AgentCreated, AgentRemoved
+from .models import (
+    AgentKind,
+    Asker,
+    ConversationId,
+    RunId,
+    SessionId,
+    SubAgentConfig,
+    Turn,
+)
+from .names import checked_name, transfer_tool_name
+from .roster import Roster
+from .runs.shielding import carry_through
+from .services import Services
+from .settings import Settings
+from .workdir import checked_workdir, session_folder
+
+ALL = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAgent:
+    """What the main agent asks for when it makes a sub-agent."""
+
+    name: str
+    system_prompt: str
+    description: str = ""
+    tools: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    workdir: str = ""
+    provider_id: str = ""
+
+
+class AgentDesk:
+    """Changes the roster of one session, in memory and in the store."""
+
+    def __init__(
+        self,
+        session: SessionId,
+        services: Services,
+        roster: Roster,
+        *,
+        unfinished: Callable[[str], list[RunId]],
+    ) -> None:
+        """Set the desk up.
+
+        Args:
+            session: Whose agents they are.
+            services: The core's surroundings.
+            roster: The session's agents.
+            unfinished: The unfinished runs of an agent by its name.
+        """
+        self._session = session
+        self._services = services
+        self._roster = roster
+        self._unfinished = unfinished
+        # one change at a time, so that none is made from an outdated record
+        self._changing = asyncio.Lock()
+
+    async def create(self, new: NewAgent, turn: Turn, settings: Settings) -> SubAgentConfig:
+        """Make a dynamic agent, or replace one's own idle one of the same name."""
+        async with self._changing:
+            config = self._checked(new, turn, settings)
+            old = self._roster.find(config.name)
+            await self._swap(old, config)
+            if old is not None and old.name != config.name:
+                # another spelling is another tool name: the old tool has to go
+                self._publish(AgentRemoved, config=old)
+            self._publish(AgentCreated, config=config, replaced=old is not None)
+        return config
+
+    def _checked(self, new: NewAgent, turn: Turn, settings: Settings) -> SubAgentConfig:
+        if not settings.dynamic_agents.enabled:
+            raise FeatureOff("Making sub-agents", key="dynamic_agents.enabled")
+        name = checked_name(new.name, other_tools=self._other_tools(turn))
+        if not new.system_prompt.strip():
+            raise InvalidArgument("system_prompt", "must not be empty")
+        self._check_references(new, turn, settings)
+        workdir = checked_workdir(new.workdir, self.workdir_roots()) if new.workdir else ""
+        self._check_place(name, turn.asker, settings)
+        return SubAgentConfig(
+            name=name,
+            system_prompt=new.system_prompt,
+            description=new.description,
+            tools=new.tools,
+            skills=new.skills,
+            workdir=workdir,
+            provider_id=new.provider_id,
+            owner=turn.asker.owner,
+            conversation=ConversationId(self._services.clock.new_id()),
+            created_at=self._services.clock.now(),
+        )
+
+    def _check_place(self, name: str, asker: Asker, settings: Settings) -> None:
+        if (old := self._roster.find(name)) is not None:
+            self._check_replaceable(old, asker)
+            return
+        limit = settings.dynamic_agents.max_dynamic_subagent_count
+        if len(self._roster.dynamic()) >= limit:
+            raise LimitReached(
+                "sub-agents in this chat", limit, key="dynamic_agents.max_dynamic_subagent_count"
+            )
+
+    async def remove(self, name: str, asker: Asker) -> SubAgentConfig:
+        """Remove one's own dynamic, unprotected, idle agent."""
+        async with self._changing:
+            config = self._owned(name, asker)
+            if config.protected:
+                raise AgentProtected(config.name)
+            self._check_idle(config)
+            await self._drop(config)
+        return config
+
+    async def clear_away(self, config: SubAgentConfig) -> bool:
+        """Remove an agent unless it is at work, protected or another one by now.
+
+        Returns:
+            Whether it was removed.
+        """
+        async with self._changing:
+            now = self._roster.find(config.name)
+            if now is None or now.conversation != config.conversation:
+                return False
+            if now.protected or self._unfinished(now.name):
+                return False
+            await self._drop(now)
+        return True
+
+    async def _drop(self, config: SubAgentConfig) -> None:
+        """Take an agent and its memory away; its runs and their results stay."""
+        await self._swap(config, None)
+        self._publish(AgentRemoved, config=config)
+
+    async def protect(self, name: str, asker: Asker, *, protected: bool) -> SubAgentConfig:
+        """Let an agent outlive the turn, or not."""
+        async with self._changing:
+            config = self._owned(name, asker)
+            if config.protected == protected:
+                return config
+            change = "protected" if protected else "unprotected"
+            return await self._change(config, replace(config, protected=protected), change)
+
+    async def reset(self, name: str, asker: Asker) -> SubAgentConfig:
+        """Forget the memory of one's own idle agent; a static one's is open to all."""
+        async with self._changing:
+            config = self._roster.get(name)
+            if config.kind is AgentKind.DYNAMIC:
+                config = self._owned(name, asker)
+            self._check_idle(config)
+            fresh = replace(
+                config,
+                conversation=ConversationId(self._services.clock.new_id()),
+                # what a member wrote is gone; only an admin's word lifts the rights again
+                member_memory=config.member_memory and not asker.is_admin,
+            )
+            return await self._change(config, fresh, "reset")
+
+    async def mark_member_memory(self, config: SubAgentConfig) -> None:
+        """A run with member rights is about to write to the memory."""
+        async with self._changing:
+            now = self._roster.find(config.name)
+            if now is None or now.conversation != config.conversation:
+                return
+            if now.kind is AgentKind.DYNAMIC and not now.member_memory:
+                await self._change(now, replace(now, member_memory=True), "member_memory")
+
+    def workdir_roots(self) -> tuple[Path, ...]:
+        """Folders in which an agent of this session may work."""
+        return (session_folder(self._services.files, self._session),)
+
+    async def _change(
+        self, old: SubAgentConfig, new: SubAgentConfig, change: str
+    ) -> SubAgentConfig:
+        await self._swap(old, new)
+        self._publish(AgentChanged, config=new, change=change)
+        return new
+
+    async def _swap(self, old: SubAgentConfig | None, new: SubAgentConfig | None) -> None:
+        """Put one record in another's place; when it cannot be stored, all is as before.
+
+        In memory it is done at once, so that no run begins with what is about to go.
+        """
+        self._enter(old, new)
+        try:
+            _, cancelled = await carry_through(self._store(old, new))
+        except BaseException:
+            self._enter(new, old)
+            raise
+        if cancelled:
+            raise asyncio.CancelledError
+
+    def _enter(self, old: SubAgentConfig | None, new: SubAgentConfig | None) -> None:
+        if new is not None:
+            self._roster.put(new)
+        elif old is not None:
+            self._roster.drop(old.name)
+
+    async def _store(self, old: SubAgentConfig | None, new: SubAgentConfig | None) -> None:
+        store = self._services.store
+        if old is not None and (new is None or new.conversation != old.conversation):
+            await store.delete_agent(self._session, old)
+        if new is not None:
+            await store.save_agent(self._session, new)
+
+    def _owned(self, name: str, asker: Asker) -> SubAgentConfig:
+        config = self._roster.get(name)
+        if config.kind is AgentKind.STATIC:
+            raise AgentStatic(config.name)
+        if config.owner != asker.owner and not asker.is_admin:
+            raise NotPermitted(f"Sub-agent {config.name!r}")
+        return config
+
+    def _check_idle(self, config: SubAgentConfig) -> None:
+        if run_ids := self._unfinished(config.name):
+            raise AgentBusy(config.name, run_ids)
+
+    def _check_replaceable(self, old: SubAgentConfig, asker: Asker) -> None:
+        self._owned(old.name, asker)
+        if old.owner != asker.owner:
+            # an admin may remove it, but not slip another agent under a member's name
+            raise NotPermitted(f"Sub-agent {old.name!r}")
+        if old.protected:
+            raise AgentProtected(old.name)
+        self._check_idle(old)
+
+    def _other_tools(self, turn: Turn) -> frozenset[str]:
+        own = {transfer_tool_name(agent.name) for agent in self._roster.all()}
+        return self._services.host.tool_names(turn) - own
+
+    def _check_references(self, new: NewAgent, turn: Turn, settings: Settings) -> None:
+        host = self._services.host
+        denied = frozenset(settings.dynamic_agents.tools_blacklist)
+        if refused := [tool for tool in new.tools if tool in denied]:
+            raise InvalidArgument(
+                "tools", f"names tools that no sub-agent gets: {', '.join(refused)}"
+            )
+        known = host.tool_names(turn) - denied
+        _check_known("tool", [tool for tool in new.tools if tool != ALL], known)
+        _check_known("skill", list(new.skills), host.skill_names(turn))
+        if new.provider_id:
+            _check_known("provider", [new.provider_id], host.provider_ids())
+
+    def _publish(
+        self, kind: type[AgentCreated | AgentChanged | AgentRemoved], **fields: object
+    ) -> None:
+        at = self._services.clock.now()
+        self._services.bus.publish(kind(session=self._session, at=at, **fields))  # type: ignore[arg-type] # fields of the three kinds differ
+
+
+def _check_known(kind: str, names: list[str], known: frozenset[str]) -> None:
+    if unknown := [name for name in names if name not in known]:
+        raise UnknownReference(kind, unknown, known)
+
+
+__all__ = ["ALL", "AgentDesk", "NewAgent"]

@@ -1,0 +1,393 @@
+"""SubAgentManager: one session's facade. The main path of the core starts here.
+
+It joins the session's small objects: the agent desk (who there is), the run desk (what they do),
+the outbox (whose result goes where). One object per session; nothing is shared between two.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Literal
+
+from .agents import AgentDesk, NewAgent
+from .errors import (
+    InvalidArgument,
+    LimitReached,
+    NotPermitted,
+    RunAlreadyFinished,
+    RunNotFinished,
+    ShuttingDown,
+    SubAgentError,
+)
+from .host import AgentRequest
+from .models import (
+    AgentStatus,
+    Asker,
+    OwnerId,
+    Run,
+    RunId,
+    SessionId,
+    SessionRecord,
+    StopReason,
+    SubAgentConfig,
+    Turn,
+)
+from .preparation import Preparation
+from .prompts import router_prompt
+from .roster import Roster
+from .runs.budget import DayTokens
+from .runs.desk import RunDesk, WaitOutcome
+from .runs.supervisor import Supervisor
+from .services import Services
+from .settings import Settings
+from .turns import TurnDesk
+
+_ACTIVITY_STEP = timedelta(minutes=10)
+
+type WaitMode = Literal["all", "any"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What the main agent is told of its session."""
+
+    agents: tuple[AgentStatus, ...]
+    free_agents: int
+    free_places: int
+
+
+class SubAgentManager:
+    """All sub-agents and runs of one session."""
+
+    def __init__(
+        self,
+        session: SessionId,
+        services: Services,
+        supervisor: Supervisor,
+        *,
+        record: SessionRecord,
+        agents: Sequence[SubAgentConfig],
+        day: DayTokens,
+    ) -> None:
+        """Made by `Sessions.open`, which loads what is passed in."""
+        self.session = session
+        self._services = services
+        self._record = record
+        self._roster = Roster(agents)
+        self._agents = AgentDesk(session, services, self._roster, unfinished=self._unfinished)
+        self._preparation = Preparation(services, self._agents, self._roster, self._find_turn)
+        self._runs = RunDesk(session, services, supervisor, day=day, prepare=self._prepare)
+        self._turns = TurnDesk(self._agents, self._roster, self._runs)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of now."""
+        return self._services.settings()
+
+    @property
+    def runs(self) -> RunDesk:
+        """The session's runs; for `Sessions` and for reading."""
+        return self._runs
+
+    def is_idle(self) -> bool:
+        """Whether nothing of this session needs to stay in memory."""
+        return self._turns.is_idle() and self._runs.is_idle()
+
+    # ---- turns
+
+    def begin_turn(self, turn: Turn) -> None:
+        """A user's turn begins."""
+        self._turns.begin(turn)
+
+    async def end_turn(self, turn: Turn, *, aborted: bool) -> None:
+        """A turn is over, however it ended; calling it twice does nothing.
+
+        Args:
+            turn: The turn that `begin_turn` was told of.
+            aborted: It was cut off: its foreground children stop, and what it was handed goes
+                back to the outbox.
+        """
+        if await self._turns.end(turn, self.settings, aborted=aborted):
+            await self._note_activity()
+
+    async def _note_activity(self) -> None:
+        """Keep the time of the last turn, to the nearest `_ACTIVITY_STEP`."""
+        now = self._services.clock.now()
+        if now - self._record.last_active_at >= _ACTIVITY_STEP:
+            self._record = replace(self._record, last_active_at=now)
+            await self._services.store.save_session(self._record)
+
+    async def collect(self, turn: Turn, *, most: int = 100) -> list[Run]:
+        """Hand the owner's oldest finished results that nobody has had to this turn."""
+        return self.hand(await self._runs.pending(turn.asker.owner, most), turn)
+
+    def hand(self, runs: Collection[Run], turn: Turn) -> list[Run]:
+        """Give finished results to a turn that is under way.
+
+        Only the owner's own turn takes them: whoever else may read a result takes it from nobody.
+
+        Returns:
+            Those that the turn has now and nobody had before.
+        """
+        return self._turns.hand(runs, turn)
+
+    # ---- agents
+
+    def agents(self) -> list[SubAgentConfig]:
+        """The session's agents, static ones first."""
+        return self._roster.all()
+
+    async def create(self, new: NewAgent, turn: Turn) -> SubAgentConfig:
+        """Make a dynamic sub-agent, or replace one's own idle one.
+
+        Raises:
+            SubAgentError: A bad name or reference, a limit, or an agent that may not be replaced.
+        """
+        return await self._agents.create(new, turn, self.settings)
+
+    async def remove(self, name: str, asker: Asker) -> SubAgentConfig:
+        """Remove one's own dynamic, unprotected, idle agent.
+
+        Raises:
+            SubAgentError: It is not there, static, protected, busy, or another's.
+        """
+        return await self._agents.remove(name, asker)
+
+    async def remove_all(self, asker: Asker) -> tuple[list[SubAgentConfig], list[SubAgentConfig]]:
+        """Remove the asker's own dynamic, unprotected agents.
+
+        Returns:
+            Those removed, and those left because they are at work.
+        """
+        removed: list[SubAgentConfig] = []
+        busy: list[SubAgentConfig] = []
+        for config in self._roster.dynamic():
+            if config.owner == asker.owner and not config.protected:
+                gone = await self._agents.clear_away(config)
+                (removed if gone else busy).append(config)
+        return removed, busy
+
+    async def protect(self, name: str, asker: Asker) -> SubAgentConfig:
+        """Let an agent outlive its turn."""
+        return await self._agents.protect(name, asker, protected=True)
+
+    async def unprotect(self, name: str, asker: Asker) -> SubAgentConfig:
+        """Let an agent go at the end of its owner's turn again."""
+        return await self._agents.protect(name, asker, protected=False)
+
+    def is_protected(self, name: str) -> bool:
+        """Whether the agent outlives the turn."""
+        return self._roster.get(name).protected
+
+    async def reset(self, name: str, asker: Asker) -> SubAgentConfig:
+        """Forget an idle agent's memory."""
+        return await self._agents.reset(name, asker)
+
+    async def overview(self) -> Overview:
+        """All agents with what they are doing, and the free places."""
+        configs = self._roster.all()
+        counts = await self._services.store.count_messages([c.conversation for c in configs])
+        return Overview(
+            agents=tuple(self._status(c, counts.get(c.conversation, 0)) for c in configs),
+            free_agents=max(
+                0,
+                self.settings.dynamic_agents.max_dynamic_subagent_count
+                - len(self._roster.dynamic()),
+            ),
+            free_places=self._runs.free_places(),
+        )
+
+    def _status(self, config: SubAgentConfig, memory_messages: int) -> AgentStatus:
+        live = self._runs.live(config.name)
+        return AgentStatus(
+            config=config,
+            running=tuple(run for run in live if self._runs.position(run.run_id) is None),
+            queued=tuple(run for run in live if self._runs.position(run.run_id) is not None),
+            memory_messages=memory_messages,
+        )
+
+    # ---- runs
+
+    async def delegate(
+        self,
+        name: str,
+        task: str,
+        turn: Turn,
+        *,
+        background: bool = False,
+        image_urls: Sequence[str] = (),
+    ) -> Run:
+        """Give an agent a task.
+
+        Returns:
+            The run, at work or in the line.
+
+        Raises:
+            SubAgentError: No such agent, an empty task, a limit, or a store that cannot write.
+        """
+        self._roster.get(name)
+        if not task.strip():
+            raise InvalidArgument("input", "must not be empty")
+        limit = self.settings.starts_per_turn
+        if turn.starts >= limit:
+            raise LimitReached("tasks started in one turn", limit, key="starts_per_turn")
+        turn.starts += 1
+        try:
+            images = await self._services.host.admit_images(image_urls, turn) if image_urls else ()
+            return await self._start(self._new_run(name, task, turn, images), turn, background)
+        except SubAgentError:
+            turn.starts -= 1
+            raise
+
+    def _new_run(self, name: str, task: str, turn: Turn, images: tuple[str, ...]) -> Run:
+        config = self._roster.get(name)
+        return Run(
+            run_id=RunId(self._services.clock.new_id()),
+            session=self.session,
+            agent=config.name,
+            conversation=config.conversation,
+            input=task,
+            image_urls=images,
+            owner=turn.asker.owner,
+            origin=turn.origin,
+            created_at=self._services.clock.now(),
+        )
+
+    async def _start(self, run: Run, turn: Turn, background: bool) -> Run:
+        if not background:
+            turn.children.add(run.run_id)
+        try:
+            return await self._runs.start(replace(run, background=background), self.settings)
+        except SubAgentError:
+            turn.children.discard(run.run_id)
+            raise
+
+    async def wait(
+        self,
+        run_ids: Sequence[str],
+        turn: Turn,
+        *,
+        mode: WaitMode = "all",
+        timeout_seconds: float,
+    ) -> WaitOutcome:
+        """Wait for runs; finished ones count as handed to this turn.
+
+        Raises:
+            RunNotFound: One is not of this session.
+            NotPermitted: One is another user's, and the asker is no admin.
+        """
+        ids = [
+            (await self._readable(run_id, turn.asker)).run_id for run_id in dict.fromkeys(run_ids)
+        ]
+        outcome = await self._runs.wait(
+            ids, wait_for_all=mode == "all", timeout_seconds=timeout_seconds
+        )
+        self.hand(outcome.finished, turn)
+        for run in outcome.finished:
+            turn.children.discard(run.run_id)
+        return outcome
+
+    def hand_over(self, run_id: RunId, turn: Turn) -> None:
+        """Nobody waits for this foreground run any more: it goes on in the background."""
+        turn.children.discard(run_id)
+        self._runs.hand_over(run_id)
+
+    async def unfinished_or_newest(self, names: Sequence[str], asker: Asker) -> list[RunId]:
+        """All unfinished runs of these agents that the asker may read, else each one's newest.
+
+        Raises:
+            AgentNotFound: No agent and no run of that name.
+        """
+        found: list[RunId] = []
+        for name in dict.fromkeys(names):
+            mine = [run for run in self._runs.live(name) if self._may_read(run, asker)]
+            if not mine:
+                runs = await self._runs.of_agent(name)
+                if not runs:
+                    self._roster.get(name)
+                # another's is refused where it is read, so that the error names it
+                mine = [run for run in runs if self._may_read(run, asker)][:1] or runs[:1]
+            found.extend(run.run_id for run in mine)
+        return found
+
+    async def cancel(self, run_id: str, asker: Asker) -> Run:
+        """Stop a run and wait until its end is written.
+
+        Raises:
+            RunNotFound: No such run here.
+            NotPermitted: It is another user's.
+            RunAlreadyFinished: It is over.
+        """
+        run = await self._readable(run_id, asker)
+        if not run.is_over:
+            ended = await self._runs.stopped([run.run_id], StopReason.MAIN_AGENT)
+            if ended and ended[0].is_over:
+                return ended[0]
+            run = await self._runs.find(run_id)
+        if not run.is_over:
+            raise ShuttingDown
+        raise RunAlreadyFinished(run.run_id, run.state)
+
+    async def cancel_agent(self, name: str, asker: Asker) -> list[Run]:
+        """Stop all unfinished runs of an agent that the asker may stop.
+
+        Returns:
+            The runs that were stopped, with what they had.
+
+        Raises:
+            AgentNotFound: No agent of that name, and no run of one.
+            NotPermitted: All its unfinished runs are other users'.
+        """
+        live = self._runs.live(name)
+        if not live:
+            self._roster.get(name)
+            return []
+        mine = [run.run_id for run in live if self._may_read(run, asker)]
+        if not mine:
+            raise NotPermitted(f"The work of sub-agent {name!r}")
+        ended = await self._runs.stopped(mine, StopReason.MAIN_AGENT)
+        return [run for run in ended if run.is_over]
+
+    async def result(self, run_id: str, turn: Turn) -> Run:
+        """A finished run; reading it counts as handing it over.
+
+        Raises:
+            RunNotFound: No such run here.
+            NotPermitted: It is another user's.
+            RunNotFinished: It is not over yet.
+        """
+        run = await self._readable(run_id, turn.asker)
+        if not run.is_over:
+            raise RunNotFinished(run.run_id, run.state)
+        self.hand([run], turn)
+        return run
+
+    async def stop_all(self, reason: StopReason) -> None:
+        """Stop every live run of the session and wait for their ends."""
+        await self._runs.stopped([run.run_id for run in self._runs.live()], reason)
+
+    def _unfinished(self, name: str) -> list[RunId]:
+        return [run.run_id for run in self._runs.live(name)]
+
+    def _may_read(self, run: Run, asker: Asker) -> bool:
+        return run.owner == asker.owner or asker.is_admin
+
+    async def _readable(self, run_id: str, asker: Asker) -> Run:
+        run = await self._runs.find(run_id)
+        if not self._may_read(run, asker):
+            raise NotPermitted(f"Task {run.run_id}")
+        return run
+
+    # ---- prompts
+
+    def router_prompt(self) -> str:
+        """What the main agent is told about sub-agents; constant for the same settings."""
+        return router_prompt(self.settings)
+
+    async def _prepare(self, run: Run) -> AgentRequest:
+        memory = self._record.memory_enabled
+        enabled = self.settings.history_enabled if memory is None else memory
+        return await self._preparation.request(run, remember=enabled)
+
+    def _find_turn(self, owner: OwnerId) -> Turn | None:
+        return self._turns.newest(owner)

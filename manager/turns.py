@@ -1,0 +1,77 @@
+"""The turn desk: the turns of one session that are under way, and what their ends bring."""
+
+from collections.abc import Collection
+
+from .agents import AgentDesk
+from .models import OwnerId, Run, StopReason, Turn
+from .names import name_key
+from .roster import Roster
+from .runs.desk import RunDesk
+from .settings import Settings
+
+
+class TurnDesk:
+    """Knows who is at work, hands results to turns and ends them."""
+
+    def __init__(self, agents: AgentDesk, roster: Roster, runs: RunDesk) -> None:
+        self._agents = agents
+        self._roster = roster
+        self._runs = runs
+        self._open: dict[str, Turn] = {}
+        self._ending: set[str] = set()
+
+    def is_idle(self) -> bool:
+        """Whether no turn is under way or just ending."""
+        return not self._open and not self._ending
+
+    def begin(self, turn: Turn) -> None:
+        """A user's turn begins."""
+        self._open[turn.turn_id] = turn
+
+    def newest(self, owner: OwnerId) -> Turn | None:
+        """The newest turn of a user that is under way."""
+        turns = [turn for turn in self._open.values() if turn.asker.owner == owner]
+        return turns[-1] if turns else None
+
+    def hand(self, runs: Collection[Run], turn: Turn) -> list[Run]:
+        """Give finished results to a turn that is under way.
+
+        Only the owner's own turn takes them: whoever else may read a result takes it from nobody.
+
+        Returns:
+            Those that the turn has now and nobody had before.
+        """
+        if turn.turn_id not in self._open:
+            return []
+        return self._runs.hand([run for run in runs if run.owner == turn.asker.owner], turn)
+
+    async def end(self, turn: Turn, settings: Settings, *, aborted: bool) -> bool:
+        """End a turn.
+
+        Returns:
+            False when it was ended before, or never began.
+        """
+        if self._open.pop(turn.turn_id, None) is None:
+            return False
+        self._ending.add(turn.turn_id)
+        try:
+            children, turn.children = tuple(turn.children), set()
+            for run_id in children if aborted else ():
+                self._runs.stop(run_id, StopReason.TURN)
+            await self._runs.settle(turn, delivered=not aborted)
+            if aborted:
+                await self._runs.stopped(children, StopReason.TURN)
+            if settings.dynamic_agents.auto_cleanup_per_turn:
+                await self._clean_up(turn.asker.owner)
+        finally:
+            self._ending.discard(turn.turn_id)
+        return True
+
+    async def _clean_up(self, owner: OwnerId) -> None:
+        """Remove the unprotected agents of a user whose turns are over and results are read."""
+        unread = await self._runs.unread_agents()
+        for config in self._roster.dynamic():
+            if self.newest(owner) is not None:
+                return
+            if config.owner == owner and name_key(config.name) not in unread:
+                await self._agents.clear_away(config)

@@ -1,0 +1,48 @@
+"""What the main model sees: one file per tool, with its arguments, handler and text reply."""
+
+from typing import Any
+
+from ..manager import Settings
+from .calling import call_tool
+from .cancel import CANCEL
+from .create import CREATE
+from .list_agents import LIST
+from .notes import turn_notes
+from .protect import PROTECT, UNPROTECT
+from .read_result import READ_RESULT
+from .remove import REMOVE
+from .replies import error_text
+from .reset import RESET
+from .spec import CallContext, ToolSpec
+from .transfer import transfer_tool
+from .wait import WAIT
+
+type AnyTool = ToolSpec[Any]
+
+
+def management_tools(settings: Settings) -> tuple[AnyTool, ...]:
+    """The tools of the main agent, in a stable order, transfer tools left out."""
+    making: tuple[AnyTool, ...] = (CREATE,) if settings.dynamic_agents.enabled else ()
+    return (
+        *making,
+        REMOVE,
+        LIST,
+        RESET,
+        PROTECT,
+        UNPROTECT,
+        WAIT,
+        CANCEL,
+        READ_RESULT,
+    )
+
+
+__all__ = [
+    "AnyTool",
+    "CallContext",
+    "ToolSpec",
+    "call_tool",
+    "error_text",
+    "management_tools",
+    "transfer_tool",
+    "turn_notes",
+]

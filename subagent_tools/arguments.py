@@ -1,0 +1,59 @@
+"""Arguments as they come from a model: checked once, with texts that say what to send instead."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from ..manager.store.texts import clean
+
+TOLERATED = frozenset({"poll_interval"})
+"""Parameters of similar systems that models send out of habit; they are ignored."""
+
+
+class Arguments(BaseModel):
+    """The root of all argument models: null counts as left out, unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        return {
+            key: _encodable(value)
+            for key, value in data.items()
+            if value is not None and (key not in TOLERATED or key in cls.model_fields)
+        }
+
+
+def _encodable(value: Any) -> Any:
+    """A value whose texts hold no lone surrogates: no model request and no row takes those."""
+    if isinstance(value, str):
+        return clean(value)
+    return [_encodable(item) for item in value] if isinstance(value, list) else value
+
+
+def validation_text(error: ValidationError, model: type[BaseModel]) -> str:
+    """Say for each wrong argument what is wrong and what is allowed."""
+    known = sorted(model.model_fields)
+    return " ".join(_problem(dict(item), known) for item in error.errors(include_url=False))
+
+
+def _problem(item: Mapping[str, Any], known: list[str]) -> str:
+    place = _shown(".".join(str(part) for part in item["loc"]) or "arguments")
+    kind = item["type"]
+    if kind == "missing":
+        return f"`{place}` is required."
+    if kind == "extra_forbidden":
+        near = get_close_matches(place, known, n=1)
+        hint = f" Did you mean `{near[0]}`?" if near else ""
+        return f"`{place}` is not a parameter.{hint} Parameters: {', '.join(known)}."
+    problem = str(item["msg"]).replace("valid tuple", "list")
+    return f"`{place}`: {problem} (you sent {_shown(repr(item.get('input')))})."
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:80]}..."

@@ -1,0 +1,69 @@
+"""What the catalog says exists in AstrBot."""
+
+import importlib
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from astrbot_plugin_subagents.manager.models import OwnerId, SessionId
+from support.astrbot_root import ADMIN, PROVIDER_ID
+from support.child_stage import ChildStage
+
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest.fixture
+def skill(stage: ChildStage) -> str:
+    """Install a skill."""
+    skills = importlib.import_module("astrbot.core.skills.skill_manager")
+    folder = Path(skills.SkillManager().skills_root) / "tidy"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "---\nname: tidy\ndescription: How to tidy up.\n---\nTidy up.\n"
+    folder.joinpath("SKILL.md").write_text(text, encoding="utf-8")
+    return "tidy"
+
+
+async def test_it_knows_the_chat_models(stage: ChildStage) -> None:
+    assert stage.catalog.provider_ids() == {PROVIDER_ID}
+
+
+@pytest.mark.parametrize(
+    ("owner", "is_admin"), [(ADMIN, True), ("12345", True), ("alice", False), ("", False)]
+)
+async def test_it_knows_the_admins(stage: ChildStage, owner: str, is_admin: bool) -> None:
+    await stage.bot.configure(extra={"admins_id": [ADMIN, 12345]})
+
+    assert stage.catalog.is_admin(stage.session, OwnerId(owner)) is is_admin
+
+
+async def test_it_knows_the_active_skills_and_how_to_use_them(
+    stage: ChildStage, skill: str
+) -> None:
+    catalog, session = stage.catalog, stage.session
+
+    assert skill in catalog.skill_names(None)
+    assert "How to tidy up." in catalog.skills_prompt(session, (skill,))
+    assert "How to tidy up." in catalog.skills_prompt(session, None)
+    assert catalog.skills_prompt(session, ()) == ""
+    assert catalog.skills_prompt(session, ("unknown",)) == ""
+
+
+@pytest.mark.parametrize(("name", "hours"), [("Asia/Shanghai", 8), ("UTC", 0)])
+async def test_it_knows_the_time_zone(stage: ChildStage, name: str, hours: int) -> None:
+    await stage.bot.configure(extra={"timezone": name})
+
+    zone = stage.catalog.time_zone(SessionId("any"))
+
+    offset = datetime(2030, 1, 1, tzinfo=zone).utcoffset()
+    assert offset is not None
+    assert offset.total_seconds() == hours * 3600
+
+
+@pytest.mark.parametrize("name", ["", "Nowhere/Never", None])
+async def test_a_time_zone_that_is_none_gives_way_to_the_computers(
+    stage: ChildStage, name: str | None
+) -> None:
+    await stage.bot.configure(extra={"timezone": name})
+
+    assert stage.catalog.time_zone(stage.session) is not None

@@ -1,0 +1,1 @@
+"""What tests share: a scripted model and a real AstrBot to run the plugin in."""

@@ -1,0 +1,166 @@
+"""What becomes of a configuration that a person wrote."""
+
+import math
+from dataclasses import fields, is_dataclass
+from typing import Any, get_type_hints
+
+import pytest
+
+from astrbot_plugin_subagents.manager.settings import DynamicAgentSettings, Settings
+from astrbot_plugin_subagents.plugin.config import ConfigProblem, parse_settings
+
+
+def test_an_empty_configuration_gives_the_defaults() -> None:
+    assert parse_settings({}) == (Settings(), ())
+
+
+def test_every_key_is_read() -> None:
+    raw, expected = _other_values(Settings)
+
+    assert parse_settings(raw) == (expected, ())
+
+
+def test_zero_and_the_empty_text_are_values() -> None:
+    raw = {"execution_timeout": 0, "token_budget_per_run": 0, "subagent_history_maxlen": 0}
+    group = {"max_dynamic_subagent_count": 0, "rule_prompt": "", "tools_inherent": []}
+
+    settings, problems = parse_settings({**raw, "dynamic_agents": group})
+
+    assert problems == ()
+    assert settings == Settings(
+        execution_timeout=0,
+        token_budget_per_run=0,
+        subagent_history_maxlen=0,
+        dynamic_agents=DynamicAgentSettings(
+            max_dynamic_subagent_count=0, rule_prompt="", tools_inherent=()
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "found", "accepted"),
+    [
+        ("enabled", "yes", "str", "true or false"),
+        ("enabled", 1, "int", "true or false"),
+        ("enabled", None, "NoneType", "true or false"),
+        ("max_steps", "30", "str", "a whole number of at least 1"),
+        ("max_steps", True, "bool", "a whole number of at least 1"),
+        ("max_steps", 1.5, "float", "a whole number of at least 1"),
+        ("max_steps", 0, "int", "a whole number of at least 1"),
+        ("result_maxlen", 199, "int", "a whole number of at least 200"),
+        ("session_expiry_days", -1, "int", "a whole number of at least 0"),
+        ("execution_timeout", "fast", "str", "a number of at least 0"),
+        ("execution_timeout", False, "bool", "a number of at least 0"),
+        ("execution_timeout", -0.5, "float", "a number of at least 0"),
+        ("execution_timeout", math.nan, "float", "a number of at least 0"),
+        ("execution_timeout", math.inf, "float", "a number of at least 0"),
+        ("database_url", {"password": "pw"}, "dict", "a text"),
+        ("dynamic_agents", ["x"], "list", "a group of settings"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_a_problem_and_the_rest_works(
+    key: str, value: object, found: str, accepted: str
+) -> None:
+    settings, problems = parse_settings({key: value, "history_enabled": False})
+
+    assert settings == Settings(history_enabled=False)
+    assert problems == (ConfigProblem(key=key, found=found, accepted=accepted),)
+
+
+@pytest.mark.parametrize("value", ["astrbot_execute_shell", {"a": 1}, [1], None])
+def test_a_list_of_names_takes_only_texts(value: object) -> None:
+    settings, problems = parse_settings({"dynamic_agents": {"tools_inherent": value}})
+
+    assert settings == Settings()
+    assert [(each.key, each.accepted) for each in problems] == [
+        ("dynamic_agents.tools_inherent", "a list of texts")
+    ]
+
+
+def test_blanks_around_names_and_empty_names_are_dropped() -> None:
+    raw = {"dynamic_agents": {"tools_inherent": [" search ", "", "  "]}}
+
+    settings, problems = parse_settings(raw)
+
+    assert settings.dynamic_agents.tools_inherent == ("search",)
+    assert problems == ()
+
+
+def test_a_number_that_no_float_holds_is_taken_as_it_is() -> None:
+    settings, problems = parse_settings({"execution_timeout": 10**400})
+
+    assert (settings.execution_timeout, problems) == (10**400, ())
+
+
+def test_an_unknown_name_is_a_problem_that_gives_the_nearest_key() -> None:
+    raw = {"max_step": 5, "dynamic_agents": {"tools_black_list": ["x"]}}
+
+    settings, problems = parse_settings(raw)
+
+    assert settings == Settings()
+    assert problems == (
+        ConfigProblem(
+            key="dynamic_agents.tools_black_list",
+            found="list",
+            accepted="Did you mean `dynamic_agents.tools_blacklist`?",
+            unknown=True,
+        ),
+        ConfigProblem(
+            key="max_step", found="int", accepted="Did you mean `max_steps`?", unknown=True
+        ),
+    )
+
+
+def test_a_name_like_no_key_is_answered_with_all_keys() -> None:
+    _, problems = parse_settings({"dynamic_agents": {"zzz": 1}})
+
+    names = ", ".join(each.name for each in fields(DynamicAgentSettings))
+    assert [each.accepted for each in problems] == [f"Known: {names}."]
+
+
+@pytest.mark.parametrize("raw", [None, [], "x", 3])
+def test_a_configuration_that_is_no_group_gives_the_defaults(raw: object) -> None:
+    settings, problems = parse_settings(raw)
+
+    assert settings == Settings()
+    assert [each.key for each in problems] == [""]
+
+
+def test_no_text_of_a_problem_holds_the_value() -> None:
+    secret = ["postgresql://me:hunter2@db"]
+
+    _, problems = parse_settings({"database_url": secret, "databse_url": secret[0]})
+
+    assert len(problems) == 2
+    assert all("hunter2" not in each.text for each in problems)
+
+
+def test_texts_name_key_type_and_what_is_accepted() -> None:
+    _, problems = parse_settings({"max_steps": "30", "max_step": 5})
+
+    assert [each.text for each in problems] == [
+        (
+            "`max_steps` takes a whole number of at least 1; a str that does not fit was found, "
+            "so the default is used."
+        ),
+        "`max_step` (int) is no setting and is ignored. Did you mean `max_steps`?",
+    ]
+
+
+def _other_values(group: type[Any]) -> tuple[dict[str, Any], Any]:
+    """Make a configuration in which no value is the default, and what it should become."""
+    raw: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
+    for name, hint in get_type_hints(group).items():
+        default = getattr(group(), name)
+        if is_dataclass(default):
+            raw[name], expected[name] = _other_values(hint)
+        elif isinstance(default, bool):
+            raw[name] = expected[name] = not default
+        elif isinstance(default, int | float):
+            raw[name] = expected[name] = default + 1
+        elif isinstance(default, str):
+            raw[name] = expected[name] = f"{default}!"
+        else:
+            raw[name], expected[name] = ["one", "two"], ("one", "two")
+    return raw, group(**expected)
