@@ -1,0 +1,85 @@
+"""What exists on AstrBot now: tools, skills, chat models, admins, the time zone.
+
+It only looks up, and everything anew, so that a change in AstrBot counts at once.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from astrbot.api.star import Context
+from astrbot.core.skills.skill_manager import SkillManager, build_skills_prompt
+from astrbot.core.utils.astrbot_path import get_astrbot_temp_path
+
+from ..manager.models import OwnerId, SessionId, Turn
+from ..manager.workdir import session_folder
+from .child_event import is_admin_id
+from .child_provider import provider_id
+from .child_tools import ChildTools
+from .host_settings import read_agent_settings
+from .image_message import message_images
+from .images import admit_images
+from .turn_handle import TurnHandle
+
+
+class AstrBotCatalog:
+    """See `Catalog`."""
+
+    def __init__(self, context: Context, tools: ChildTools, *, files: Path) -> None:
+        self._context = context
+        self._tools = tools
+        self._files = files
+
+    def tool_names(self, turn: Turn | None) -> frozenset[str]:
+        """See `Catalog.tool_names`."""
+        handle = turn.handle if turn is not None else None
+        return self._tools.usable_names(
+            turn.session if turn is not None else None,
+            handle if isinstance(handle, TurnHandle) else None,
+        )
+
+    def skill_names(self, turn: Turn | None) -> frozenset[str]:
+        """See `Catalog.skill_names`."""
+        session = turn.session if turn is not None else None
+        return frozenset(skill.name for skill in self._skills(session))
+
+    def provider_ids(self) -> frozenset[str]:
+        """See `Catalog.provider_ids`."""
+        return frozenset(provider_id(each) for each in self._context.get_all_providers())
+
+    def is_admin(self, session: SessionId, owner: OwnerId) -> bool:
+        """See `Catalog.is_admin`."""
+        return is_admin_id(owner, self._context.get_config(umo=session))
+
+    async def admit_images(self, refs: Sequence[str], turn: Turn) -> tuple[str, ...]:
+        """See `Catalog.admit_images`."""
+        folder = session_folder(self._files, turn.session)
+        handle = turn.handle
+        return await admit_images(
+            refs,
+            message_images=message_images(handle) if isinstance(handle, TurnHandle) else (),
+            roots=(folder, Path(get_astrbot_temp_path())),
+            folder=folder,
+        )
+
+    def skills_prompt(self, session: SessionId, names: tuple[str, ...] | None) -> str:
+        """See `Catalog.skills_prompt`."""
+        if names is not None and not names:
+            return ""
+        skills = [each for each in self._skills(session) if names is None or each.name in names]
+        return str(build_skills_prompt(skills)) if skills else ""
+
+    def time_zone(self, session: SessionId) -> tzinfo:
+        """See `Catalog.time_zone`."""
+        # AstrBot has one time zone for all chats, in its main configuration
+        name = self._context.get_config().get("timezone")
+        try:
+            return ZoneInfo(name)
+        except (TypeError, ValueError, ZoneInfoNotFoundError):
+            return datetime.now().astimezone().tzinfo or UTC
+
+    def _skills(self, session: SessionId | None) -> list[Any]:
+        settings = read_agent_settings(self._context.get_config(umo=session))
+        return list(SkillManager().list_skills(active_only=True, runtime=settings.computer_runtime))

@@ -1,0 +1,137 @@
+"""Which tools a child gets: its `ToolScope` against what the asker may use when the run starts.
+
+The result is all that the child has: AstrBot's runner refuses every other name. Tools of plugins
+and MCP servers are taken with AstrBot's permission guard around them, even where the main agent
+has them without it. Our own tools are not among them: the turn's handle leaves them out.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from astrbot.api import FunctionTool, ToolSet, logger
+from astrbot.api.star import Context
+from astrbot.core.agent.handoff import HandoffTool
+
+from ..manager.host import AgentRequest, ToolScope
+from ..manager.models import Origin, SessionId
+from ..manager.settings import MANAGEMENT_TOOLS
+from .child_event import handle_of
+from .host_tools import HostTools, is_active
+from .own_tools import OwnTools
+from .turn_handle import TurnHandle
+
+ALL = "*"
+_TRANSFER = "transfer_to_"
+
+_BY_NAME_ONLY = frozenset({"future_task", "send_message_to_user", "astrbot_shell_session"})
+"""Tools that "all" does not mean: they speak for the bot, or outlive the child."""
+
+_READ_ONLY = frozenset(
+    {
+        "astr_kb_search",
+        "astrbot_file_read_tool",
+        "astrbot_get_execution_history",
+        "astrbot_get_skill_payload",
+        "astrbot_grep_tool",
+        "astrbot_list_skill_candidates",
+        "astrbot_list_skill_releases",
+        "deepseek_fetch_web_page",
+        "exa_get_contents",
+        "finance_search_serpapi",
+        "firecrawl_extract_web_page",
+        "get_group_message_history",
+        "image_search_serpapi",
+        "scholar_search_serpapi",
+        "tavily_extract_web_page",
+        "web_search_anysearch",
+        "web_search_baidu",
+        "web_search_bocha",
+        "web_search_brave",
+        "web_search_deepseek",
+        "web_search_exa",
+        "web_search_firecrawl",
+        "web_search_serpapi",
+        "web_search_tavily",
+    }
+)
+"""AstrBot's own tools that change nothing; AstrBot's tools do not say so themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedTools:
+    """A child's tools, sorted by name so that requests keep their prefix."""
+
+    tool_set: ToolSet
+    read_only: frozenset[str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.tool_set.names())
+
+
+class ChildTools:
+    """Finds the tools of children."""
+
+    def __init__(self, context: Context) -> None:
+        self._host_tools = HostTools(context)
+        self._own_tools = OwnTools()
+
+    def resolve(self, request: AgentRequest) -> ResolvedTools:
+        """The tools of one child, as they are now."""
+        scope = request.tools
+        usable = self._usable(handle_of(request), request.session, request.origin)
+        if scope.assigned is None:
+            usable = {**self._host_tools.all(request.session), **usable}
+        given = {name: usable[name] for name in _wanted(scope, usable, request) if name in usable}
+        own = {tool.name: tool for tool in self._own_tools.wrap(request.own_tools)}
+        given.update({name: own[name] for name in own.keys() - scope.denied})
+        tool_set = ToolSet()
+        # not by `add_tool`, which looks for doubles: there are none
+        tool_set.tools.extend(given[name] for name in sorted(given))
+        # a plugin may use the name of one of AstrBot's tools
+        read_only = _READ_ONLY.intersection(given) - self._host_tools.registered().keys()
+        return ResolvedTools(tool_set=tool_set, read_only=read_only)
+
+    def usable_names(self, session: SessionId | None, handle: TurnHandle | None) -> frozenset[str]:
+        """Names that a child may be given in this turn, those that must be named included."""
+        return frozenset(self._usable(handle, session, Origin()))
+
+    def _usable(
+        self, handle: TurnHandle | None, session: SessionId | None, origin: Origin
+    ) -> dict[str, FunctionTool]:
+        """What the asker may use: the main agent's tools, or as near as can be without a turn."""
+        if handle is not None and handle.provider_request is not None:
+            return self._of_main_agent(handle.main_tools or ToolSet())
+        return self._host_tools.of_persona(session, origin.persona_id)
+
+    def _of_main_agent(self, tool_set: ToolSet) -> dict[str, FunctionTool]:
+        registered = self._host_tools.registered()
+        tools = (self._host_tools.guarded(tool, registered) for tool in tool_set)
+        return {tool.name: tool for tool in tools if tool is not None and is_active(tool)}
+
+
+def _wanted(
+    scope: ToolScope, usable: Mapping[str, FunctionTool], request: AgentRequest
+) -> Iterable[str]:
+    assigned: set[str]
+    if scope.assigned is None or ALL in scope.assigned:
+        assigned = {name for name, tool in usable.items() if _is_meant_by_all(tool)}
+        assigned.update(set(scope.assigned or ()) - {ALL})
+    else:
+        assigned = set(scope.assigned)
+    lost = sorted(assigned - usable.keys() - scope.denied)
+    if lost:
+        logger.warning(
+            "Sub-agent %s does not get its tools %s: they are not there now, or not for the asker.",
+            request.agent or request.run_id,
+            ", ".join(lost),
+        )
+    return (assigned | set(scope.inherent)) - scope.denied
+
+
+def _is_meant_by_all(tool: Any) -> bool:
+    if isinstance(tool, HandoffTool) or tool.name.startswith(_TRANSFER):
+        return False
+    return tool.name not in _BY_NAME_ONLY and tool.name not in MANAGEMENT_TOOLS

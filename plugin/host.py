@@ -1,0 +1,29 @@
+"""AstrBot behind the core's port: what exists there, and the driver of children, in one object."""
+
+from pathlib import Path
+
+from astrbot.api.star import Context
+
+from ..manager.host import AgentOutcome, AgentRequest, RunObserver
+from .catalog import AstrBotCatalog
+from .child_tools import ChildTools
+from .driver import AstrBotDriver
+
+
+class AstrBotHost(AstrBotCatalog):
+    """See `Host`."""
+
+    def __init__(self, context: Context, *, files: Path) -> None:
+        """Set the host up.
+
+        Args:
+            context: AstrBot's side.
+            files: Where sessions have their folders.
+        """
+        tools = ChildTools(context)
+        super().__init__(context, tools, files=files)
+        self._driver = AstrBotDriver(context, tools)
+
+    async def drive(self, request: AgentRequest, observer: RunObserver) -> AgentOutcome:
+        """See `AgentDriver.drive`."""
+        return await self._driver.drive(request, observer)

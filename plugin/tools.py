@@ -1,0 +1,81 @@
+"""Our tools as AstrBot knows them: each wraps a `ToolSpec` and answers with exactly one text.
+
+The tools hold no turn; a call finds its turn by the event it comes with. They are never registered
+with AstrBot, only put into the tool set of a model request, so nothing stays behind.
+"""
+
+import copy
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from astrbot.api import FunctionTool
+from astrbot.api.event import AstrMessageEvent
+
+from ..manager import Settings, SubAgentConfig
+from ..subagent_tools import ToolSpec, management_tools, transfer_tool
+
+type Arguments = dict[str, Any]
+type Answer = Callable[[ToolSpec[Any], AstrMessageEvent, float, Arguments], Awaitable[str]]
+"""Called with the spec, the event, the seconds that AstrBot gives the call, and the arguments."""
+
+_RESERVED = frozenset(
+    {"tool", "run_context", "tool_call_timeout", "context", "handler", "method_name", "cls"}
+)
+"""Names that AstrBot's own call of a tool uses up; see core/astr_agent_tool_exec.py."""
+
+_SPARED = "argument:"
+_NO_LIMIT_SECONDS = 24 * 3600.0
+
+
+class ModelTool(FunctionTool):
+    """One of our tools in a main agent's tool set."""
+
+    spec: ToolSpec[Any]
+    answer: Answer
+
+    async def call(self, context: Any, /, **arguments: Any) -> str:
+        """Answer a call of the main agent."""
+        seconds = context.tool_call_timeout or _NO_LIMIT_SECONDS
+        given = {name.removeprefix(_SPARED): value for name, value in arguments.items()}
+        return await self.answer(self.spec, context.context.event, float(seconds), given)
+
+
+class ModelTools:
+    """Makes our tools; the fixed ones once."""
+
+    def __init__(self, answer: Answer, settings: Settings) -> None:
+        # AstrBot checks a tool's schema whenever one is made, which takes milliseconds; ours are
+        # checked by tests, so all are copies of one.
+        self._blank = ModelTool(name="blank", description="", parameters={"type": "object"})
+        self._blank.answer = answer
+        self._parameters: dict[type[Any], dict[str, Any]] = {}
+        self._management = tuple(self._wrap(spec) for spec in management_tools(settings))
+
+    def management(self) -> Iterable[ModelTool]:
+        """The tools that every turn has, in their order."""
+        return self._management
+
+    def transfer(self, config: SubAgentConfig) -> ModelTool:
+        """The tool that hands work to one agent."""
+        return self._wrap(transfer_tool(config))
+
+    def _wrap(self, spec: ToolSpec[Any]) -> ModelTool:
+        tool = copy.copy(self._blank)
+        tool.name = spec.name
+        tool.description = spec.description
+        if spec.arguments not in self._parameters:
+            self._parameters[spec.arguments] = spec.parameters
+        tool.parameters = self._parameters[spec.arguments]
+        tool.spec = spec
+        return tool
+
+
+def spare_reserved(tool: object, arguments: object) -> None:
+    """Keep arguments of our tools from clashing with names in AstrBot's own call.
+
+    Models make up arguments such as `context`; AstrBot would answer with a Python error. They are
+    renamed here, in place, and get their names back in `ModelTool.call`.
+    """
+    if isinstance(tool, ModelTool) and isinstance(arguments, dict):
+        for name in _RESERVED & arguments.keys():
+            arguments[_SPARED + name] = arguments.pop(name)

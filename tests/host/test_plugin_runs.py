@@ -1,0 +1,186 @@
+"""Runs of sub-agents within and across turns of a real AstrBot."""
+
+import asyncio
+import re
+
+import pytest
+
+from support.astrbot_host import Bot
+from support.plugin_events import plugin_events
+from support.replies import after, call, calls, fail, say
+from support.script import Script, tool_results
+
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="session")]
+
+
+def make(name: str) -> tuple[str, dict[str, str]]:
+    """A call that makes a sub-agent."""
+    return "create_subagent", {"name": name, "system_prompt": f"You are good at {name}ing."}
+
+
+def task_id(text: str) -> str:
+    """The id of the task that a tool's reply names."""
+    found = re.search(r"task_id: (\w+)", text)
+    assert found, text
+    return found[1]
+
+
+async def test_two_sub_agents_work_in_one_turn(bot: Bot, model: Script) -> None:
+    model.main(
+        calls(make("reader"), make("writer")),
+        calls(("transfer_to_reader", {"input": "Read."}), ("transfer_to_writer", {"input": "W"})),
+        say("Both are done."),
+    )
+    model.child("reader", say("I have read it."))
+    model.child("writer", say("I have written it."))
+
+    turn = await bot.say("read and write")
+
+    read, written = tool_results(model.requests_of("main")[2])[2:]
+    assert turn.answer == "Both are done."
+    assert "I have read it." in read
+    assert "I have written it." in written
+
+
+async def test_background_tasks_run_side_by_side_and_are_waited_for(
+    bot: Bot, model: Script
+) -> None:
+    gate = asyncio.Event()
+    background = {"input": "Go.", "background_task": True}
+    model.main(
+        calls(make("reader"), make("writer")),
+        calls(("transfer_to_reader", background), ("transfer_to_writer", background)),
+        call("wait_for_subagent", {"subagent_name": ["reader", "writer"]}),
+        say("Collected."),
+    )
+    model.child("reader", after(gate, say("I have read it.")))
+    model.child("writer", after(gate, say("I have written it.")))
+
+    running = bot.post("read and write")
+    await model.reached("reader")
+    await model.reached("writer")
+    await model.reached("main", 3)
+    gate.set()
+    turn = await running.done()
+
+    waited = tool_results(model.requests_of("main")[3])[-1]
+    assert turn.answer == "Collected."
+    assert "I have read it." in waited
+    assert "I have written it." in waited
+
+
+async def test_a_task_that_nears_astrbots_limit_goes_on_in_the_background(
+    bot: Bot, model: Script
+) -> None:
+    gate = asyncio.Event()
+    await bot.configure(tool_call_timeout=1)
+    model.main(call(*make("reader")), call("transfer_to_reader", {"input": "R"}), say("Later."))
+    model.child("reader", after(gate, say("A long story.")))
+
+    turn = await bot.say("read")
+    handed_over = tool_results(model.requests_of("main")[2])[1]
+    assert turn.answer == "Later."
+    assert "goes on in the background" in handed_over
+    model.main(call("wait_for_subagent", {"task_id": task_id(handed_over)}), say("There it is."))
+    running = bot.post("and now?")
+    await model.reached("main", 4)
+    gate.set()
+    await running.done()
+
+    assert "A long story." in tool_results(model.requests_of("main")[-1])[-1]
+    assert bot.errors == []
+
+
+async def test_a_wait_returns_before_astrbots_limit(bot: Bot, model: Script) -> None:
+    gate = asyncio.Event()
+    await bot.configure(tool_call_timeout=1)
+    model.main(
+        call(*make("reader")),
+        call("transfer_to_reader", {"input": "R", "background_task": True}),
+        call("wait_for_subagent", {"timeout": 3600}),
+        say("Still at work."),
+    )
+    model.child("reader", after(gate, say("At last.")))
+
+    turn = await bot.say("read")
+    gate.set()
+
+    waited = tool_results(model.requests_of("main")[3])[-1]
+    assert turn.answer == "Still at work."
+    assert "timeout after" not in waited
+    assert "running" in waited
+
+
+async def test_a_result_that_nobody_waited_for_comes_with_the_owners_next_turn_once(
+    bot: Bot, model: Script
+) -> None:
+    gate = asyncio.Event()
+    await _finished_in_the_background(bot, model, gate)
+    model.main(say("Your story is there."), say("Nothing new."))
+
+    await bot.say("is it ready?")
+    await bot.say("anything else?")
+
+    first, second = (each.last_user_text() for each in model.requests_of("main")[-2:])
+    assert "The whole story." in first
+    assert "The whole story." not in second
+    assert "Results that arrived" not in second
+
+
+async def test_a_result_of_another_user_is_not_handed_over(bot: Bot, model: Script) -> None:
+    gate = asyncio.Event()
+    await _finished_in_the_background(bot, model, gate, group="g_results", sender="alice")
+    model.main(say("Hello Bob."), say("Here it is, Alice."))
+
+    await bot.say("hello", group="g_results", sender="bob")
+    await bot.say("is it ready?", group="g_results", sender="alice")
+
+    bobs, alices = (each.last_user_text() for each in model.requests_of("main")[-2:])
+    assert "The whole story." not in bobs
+    assert "The whole story." in alices
+
+
+async def test_a_result_that_a_failed_turn_was_handed_comes_again(bot: Bot, model: Script) -> None:
+    gate = asyncio.Event()
+    await _finished_in_the_background(bot, model, gate)
+    model.main(fail(401, "no model today"), say("Your story is there."))
+
+    await bot.say("is it ready?")
+    await bot.say("once more")
+
+    assert "The whole story." in model.requests_of("main")[-1].last_user_text()
+
+
+async def test_two_chats_never_see_each_others_agents(bot: Bot, model: Script) -> None:
+    model.main(
+        call(*make("reader")), call("protect_subagent", {"name": "reader"}), say("made"),
+        call("list_subagents"), call("transfer_to_reader", {"input": "x"}), say("none here"),
+        say("still there"),
+    )  # fmt: skip
+
+    await bot.say("make a reader", session="chat_of_alice")
+    await bot.say("who is there?", session="chat_of_bob", sender="bob")
+    await bot.say("and here?", session="chat_of_alice")
+
+    requests = model.requests_of("main")
+    listed, refused = tool_results(requests[5])
+    assert "reader" not in listed
+    assert "not found" in refused
+    assert "transfer_to_reader" not in requests[3].tool_names()
+    assert "transfer_to_reader" in requests[6].tool_names()
+
+
+async def _finished_in_the_background(
+    bot: Bot, model: Script, gate: asyncio.Event, **who: str
+) -> None:
+    """Play a turn whose background task ends after it."""
+    model.main(
+        call(*make("teller")),
+        call("transfer_to_teller", {"input": "Tell.", "background_task": True}),
+        say("It is being told."),
+    )
+    model.child("teller", after(gate, say("The whole story.")))
+    with plugin_events(bot) as events:
+        await bot.say("tell me a story", **who)
+        gate.set()
+        await events.run_over()
