@@ -21,6 +21,7 @@ from .errors import (
 )
 from .host import AgentRequest
 from .models import (
+    AgentKind,
     AgentStatus,
     Asker,
     OwnerId,
@@ -176,8 +177,9 @@ class SubAgentManager:
         return await self._agents.protect(name, asker, protected=False)
 
     def is_protected(self, name: str) -> bool:
-        """Whether the agent outlives the turn."""
-        return self._roster.get(name).protected
+        """Whether the agent outlives the turn; a static one always does."""
+        config = self._roster.get(name)
+        return config.protected or config.kind is AgentKind.STATIC
 
     async def reset(self, name: str, asker: Asker) -> SubAgentConfig:
         """Forget an idle agent's memory."""
@@ -300,13 +302,13 @@ class SubAgentManager:
         """
         found: list[RunId] = []
         for name in dict.fromkeys(names):
-            mine = [run for run in self._runs.live(name) if self._may_read(run, asker)]
+            mine = [run for run in self._runs.live(name) if self.may_read(run, asker)]
             if not mine:
                 runs = await self._runs.of_agent(name)
                 if not runs:
                     self._roster.get(name)
                 # another's is refused where it is read, so that the error names it
-                mine = [run for run in runs if self._may_read(run, asker)][:1] or runs[:1]
+                mine = [run for run in runs if self.may_read(run, asker)][:1] or runs[:1]
             found.extend(run.run_id for run in mine)
         return found
 
@@ -342,7 +344,7 @@ class SubAgentManager:
         if not live:
             self._roster.get(name)
             return []
-        mine = [run.run_id for run in live if self._may_read(run, asker)]
+        mine = [run.run_id for run in live if self.may_read(run, asker)]
         if not mine:
             raise NotPermitted(f"The work of sub-agent {name!r}")
         ended = await self._runs.stopped(mine, StopReason.MAIN_AGENT)
@@ -369,12 +371,13 @@ class SubAgentManager:
     def _unfinished(self, name: str) -> list[RunId]:
         return [run.run_id for run in self._runs.live(name)]
 
-    def _may_read(self, run: Run, asker: Asker) -> bool:
+    def may_read(self, run: Run, asker: Asker) -> bool:
+        """Whether a user may see the words of a run, wait for it and stop it."""
         return run.owner == asker.owner or asker.is_admin
 
     async def _readable(self, run_id: str, asker: Asker) -> Run:
         run = await self._runs.find(run_id)
-        if not self._may_read(run, asker):
+        if not self.may_read(run, asker):
             raise NotPermitted(f"Task {run.run_id}")
         return run
 

@@ -139,7 +139,7 @@ class App:
         turns = Turns(sessions, self._clock)
         calls = ToolCalls(turns, off, self._clock)
         tools = ModelTools(calls.answer, self._settings)
-        requests = Requests(turns, tools, self.bus)
+        requests = Requests(self._context, turns, tools, self.bus)
         return _Parts(sessions=sessions, turns=turns, off=off, calls=calls, requests=requests)
 
     def _current_settings(self) -> Settings:

@@ -4,12 +4,16 @@ What never changes goes into the system prompt, what changes into temporary part
 so that the provider's prefix cache holds.
 """
 
+from dataclasses import replace
+
 from astrbot.api.event import AstrMessageEvent
 from astrbot.api.provider import ProviderRequest
+from astrbot.api.star import Context
 from astrbot.core.agent.message import TextPart
 
 from ..manager.events import AgentChanged, AgentCreated, AgentRemoved, Event, EventBus
 from ..subagent_tools import turn_notes
+from .persona import selected_persona
 from .tools import ModelTools
 from .toolset import LiveToolSet
 from .turns import OpenTurn, Turns
@@ -18,7 +22,8 @@ from .turns import OpenTurn, Turns
 class Requests:
     """Fills model requests and keeps their tools in step with the session's agents."""
 
-    def __init__(self, turns: Turns, tools: ModelTools, bus: EventBus) -> None:
+    def __init__(self, context: Context, turns: Turns, tools: ModelTools, bus: EventBus) -> None:
+        self._context = context
         self._turns = turns
         self._tools = tools
         self._unsubscribe = bus.subscribe(self._follow)
@@ -32,12 +37,14 @@ class Requests:
         open_turn = self._turns.of(event)
         if open_turn is None:
             return
-        open_turn.handle.main_tools = request.func_tool
-        open_turn.handle.provider_request = request
+        turn, handle = open_turn.turn, open_turn.handle
+        handle.main_tools, handle.provider_request = request.func_tool, request
+        persona = await selected_persona(self._context, event, request)
+        turn.origin = replace(turn.origin, persona_id=persona)
         request.func_tool = self._tool_set(open_turn, request)
         ours = open_turn.manager.router_prompt()
         request.system_prompt = _joined(request.system_prompt, ours)
-        notes = await turn_notes(open_turn.manager, open_turn.turn)
+        notes = await turn_notes(open_turn.manager, turn)
         if notes:
             request.extra_user_content_parts.append(TextPart(text=notes).mark_as_temp())
 

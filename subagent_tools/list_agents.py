@@ -1,11 +1,11 @@
 """`list_subagents`: who there is and what they do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 from pydantic import Field
 
-from ..manager import AgentStatus, RunId
+from ..manager import AgentKind, AgentStatus, Run, SubAgentConfig
 from .arguments import Arguments
 from .reports import one_line, progress
 from .spec import CallContext, ToolSpec
@@ -21,8 +21,13 @@ async def list_agents(context: CallContext, arguments: ListArguments) -> str:
     """All agents of the session, then limits and free places."""
     manager = context.manager
     overview = await manager.overview()
+
+    def line(run: Run) -> str:
+        words = manager.may_read(run, context.turn.asker)
+        return progress(run, position=manager.runs.position(run.run_id), words=words)
+
     blocks = [
-        _block(status, full=arguments.include_status, positions=manager.runs.position)
+        "\n".join(_block(status, line) if arguments.include_status else (_head(status.config),))
         for status in overview.agents
     ]
     settings = manager.settings
@@ -35,24 +40,23 @@ async def list_agents(context: CallContext, arguments: ListArguments) -> str:
     return "\n\n".join(blocks)
 
 
-def _block(status: AgentStatus, *, full: bool, positions: Callable[[RunId], int | None]) -> str:
+def _head(config: SubAgentConfig) -> str:
+    safe = config.protected or config.kind is AgentKind.STATIC
+    marks = f"{config.kind}, {'protected' if safe else 'unprotected'}"
+    return f"{config.name} ({marks}): {one_line(config.description, 2_000) or 'no description'}"
+
+
+def _block(status: AgentStatus, line: Callable[[Run], str]) -> Iterator[str]:
     config = status.config
-    marks = f"{config.kind}, {'protected' if config.protected else 'unprotected'}"
-    head = f"{config.name} ({marks}): {one_line(config.description, 2_000) or 'no description'}"
-    if not full:
-        return head
-    runs = (*status.running, *status.queued)
-    lines = [
-        head,
-        f"  owner: {config.owner or 'the bot'}",
-        f"  status: {_doing(status)}",
-        *(f"  {progress(run, position=positions(run.run_id))}" for run in runs),
-        f"  tools: {_names(config.tools)}",
-        f"  skills: {_names(config.skills)}",
-        f"  model: {config.provider_id or 'default'}",
-        f"  memory: {status.memory_messages} messages",
-    ]
-    return "\n".join(lines)
+    yield _head(config)
+    yield f"  owner: {config.owner or 'the bot'}"
+    yield f"  status: {_doing(status)}"
+    for run in (*status.running, *status.queued):
+        yield f"  {line(run)}"
+    yield f"  tools: {_names(config.tools)}"
+    yield f"  skills: {_names(config.skills)}"
+    yield f"  model: {config.provider_id or 'default'}"
+    yield f"  memory: {status.memory_messages} messages"
 
 
 def _doing(status: AgentStatus) -> str:

@@ -170,6 +170,28 @@ async def test_two_chats_never_see_each_others_agents(bot: Bot, model: Script) -
     assert "transfer_to_reader" in requests[6].tool_names()
 
 
+async def test_a_run_knows_the_chat_the_user_and_the_persona_that_it_came_from(
+    bot: Bot, model: Script
+) -> None:
+    await bot.context.persona_manager.create_persona("pirate", "Arr!")
+    where = {"provider_settings": {"default_personality": "pirate"}}
+    persona = {"config": {"persona": {"persona_id": "pirate"}}}
+    await bot.configure(extra={**where, "agent_runner": persona})
+    model.main(call(*make("reader")), call("transfer_to_reader", {"input": "Read."}), say("done"))
+    model.child("reader", say("I have read it."))
+
+    with plugin_events(bot) as events:
+        await bot.say("read", group="g_origin", sender="bob")
+        run = await events.run_over()
+    await bot.context.persona_manager.delete_persona("pirate")
+
+    origin = run.origin
+    assert (run.owner, origin.sender_id, origin.group_id) == ("bob", "bob", "g_origin")
+    assert (origin.adapter, origin.message_type) == ("test", "GroupMessage")
+    assert origin.persona_id == "pirate"
+    assert "Arr!" in model.requests_of("main")[0].system_text()
+
+
 async def _finished_in_the_background(
     bot: Bot, model: Script, gate: asyncio.Event, **who: str
 ) -> None:

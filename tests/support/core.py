@@ -296,12 +296,12 @@ def an_agent(name: str, **changes: Any) -> SubAgentConfig:
     return replace(config, **changes)
 
 
-async def with_static(*names: str, session: str = "chat") -> Store:
+async def with_static(*names: str, protected: bool = True, session: str = "chat") -> Store:
     """A store in which a session has static agents."""
     store = MemoryStore()
     await store.open()
     for name in names:
-        config = an_agent(name, kind=AgentKind.STATIC, owner=BOT, protected=True)
+        config = an_agent(name, kind=AgentKind.STATIC, owner=BOT, protected=protected)
         await store.save_agent(SessionId(session), config)
     return store
 

@@ -197,6 +197,17 @@ async def test_a_static_agent_says_that_it_always_is_protected(
     assert await core.snapshot(it) == before
 
 
+async def test_a_static_agent_is_listed_as_the_bots_and_protected(
+    make_core: core.MakeCore,
+) -> None:
+    it = await make_core(store=await core.with_static("clerk", protected=False))
+
+    listed = await it.call("list_subagents", await it.turn())
+
+    assert "clerk (static, protected): no description\n  owner: the bot\n" in listed
+    assert (await it.open()).is_protected("clerk")
+
+
 async def test_a_static_agent_is_not_removed(make_core: core.MakeCore) -> None:
     it = await make_core(store=await core.with_static("clerk"))
     before = await core.snapshot(it)
