@@ -83,6 +83,9 @@ class RunDesk:
         except asyncio.CancelledError:
             execution.stop(StopReason.TURN)
             raise
+        except Exception:
+            self._live.pop(run.run_id, None)
+            raise
 
     def take_up(self, run: Run, settings: Settings) -> None:
         """Go on with a run of this process that a reload of the plugin cut off."""

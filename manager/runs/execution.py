@@ -132,6 +132,7 @@ class Execution:
         try:
             _, cancelled = await carry_through(self._ports.store.add_runs([self._run]))
         except Exception as error:  # noqa: BLE001 - it is raised to whoever starts the run
+            self._ports.line.leave(self._run.run_id)
             if not self.accepted.done():
                 self.accepted.set_exception(error)
             return False
@@ -229,16 +230,28 @@ class Execution:
         steps, messages = self._recorder.take_unwritten() if self._recorder else ((), ())
         write = RunWrite(run=run, steps=steps, messages=messages, delivery=ports.delivery(run))
         try:
-            await ports.store.write_run(write)
+            await self._write_last(write)
         except StoreError:
             # the result is handed over from memory all the same
             logger.exception("The end of run %s could not be stored yet", run.run_id)
             ports.missed(write)
         self._run, self._recorder = run, None
+        # before anyone is told, so that who hears of the end finds the place free
+        ports.line.leave(run.run_id)
         ports.over(run)
         self._publish_state()
         if not self.done.done():
             self.done.set_result(run)
+
+    async def _write_last(self, write: RunWrite) -> None:
+        try:
+            await self._ports.store.write_run(write)
+        except (LostRun, StoreError):
+            raise
+        except Exception:
+            # what the host recorded cannot be stored at all; the end must not be lost with it
+            logger.exception("What run %s did could not be stored", write.run.run_id)
+            await self._ports.store.write_run(replace(write, steps=(), messages=()))
 
     def _publish_state(self) -> None:
         run = self._run

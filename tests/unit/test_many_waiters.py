@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from contextvars import Context
 from pathlib import Path
-from typing import Any
 
 from astrbot_plugin_subagents.manager.testing import FakeHost, Hang, Say, says
 from support import core
@@ -17,14 +16,21 @@ class CountingLoop(asyncio.SelectorEventLoop):
 
     calls = 0
 
-    def call_soon(
-        self, callback: Callable[..., Any], *args: Any, context: Context | None = None
+    def call_soon[*Ts](
+        self,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: Context | None = None,
     ) -> asyncio.Handle:
         self.calls += 1
         return super().call_soon(callback, *args, context=context)
 
-    def call_at(
-        self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
+    def call_at[*Ts](
+        self,
+        when: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: Context | None = None,
     ) -> asyncio.TimerHandle:
         self.calls += 1
         return super().call_at(when, callback, *args, context=context)

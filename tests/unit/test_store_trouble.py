@@ -7,14 +7,14 @@ import pytest
 from astrbot_plugin_subagents.manager import RunState, Turn
 from astrbot_plugin_subagents.manager.errors import StoreError, StoreUnavailable
 from astrbot_plugin_subagents.manager.models import DeliveryState
-from astrbot_plugin_subagents.manager.testing import Hang, Say, Use, says
+from astrbot_plugin_subagents.manager.testing import Act, Hang, Say, Use, says
 from support import core
 
 make_core = core.make_core
 
 
 async def a_core(
-    make_core: core.MakeCore, *acts: core.Act
+    make_core: core.MakeCore, *acts: Act
 ) -> tuple[core.Core, core.TroubledStore, Turn]:
     trouble = core.TroubledStore()
     it = await make_core(says(*(acts or (Say(text="done"),))), store=trouble.store)
