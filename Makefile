@@ -4,13 +4,14 @@
 SHELL := bash
 PY := @bash scripts/python.sh
 
-# Taken as they are typed, so that a dollar sign in a question is not read as a variable of make.
+# Taken as they are typed, so that a dollar sign in them is not read as a variable of make.
 override export Q := $(value Q)
 override export DATA := $(value DATA)
+override export PASSWORD := $(value PASSWORD)
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run ask test unit contract host e2e browser check fmt bench clean
+.PHONY: help setup run ask test unit contract host e2e check fmt bench clean
 
 help: ## list the verbs
 	@sed -nE 's/^([a-z0-9]+): ## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r verb text; \
@@ -22,10 +23,10 @@ setup: ## make the environments: .venv and one AstrBot of each kind in .venvs/
 run: ## start a real AstrBot with this plugin (PORT=6185 DATA=.demo)
 	$(PY) scripts/launch.py demo/run.py
 
-ask: ## send one message to it: make ask Q="..."
+ask: ## send one message to it (Q="..." DATA=.demo SESSION= TIMEOUT=300)
 	$(PY) scripts/launch.py demo/ask.py "$$Q"
 
-test: ## run all tests; the last line names what did not run
+test: ## run all tests, about 7 minutes; the last line names what did not run
 	$(PY) scripts/run_tests.py
 
 unit: ## run the unit tests
@@ -39,9 +40,6 @@ host: ## run the tests with the oldest and the latest AstrBot
 
 e2e: ## run the tests of the running whole
 	$(PY) scripts/run_tests.py e2e
-
-browser: ## run the tests of the page in a Chromium
-	$(PY) scripts/run_tests.py browser
 
 check: ## check style, types and the directions of imports
 	$(PY) scripts/check.py

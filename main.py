@@ -4,6 +4,7 @@ Every hook and command of the plugin stands here, since AstrBot binds decorated 
 module only; each hands on to `plugin/app.py` at once.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from astrbot.api import AstrBotConfig, FunctionTool
@@ -17,6 +18,8 @@ from .plugin.tools import spare_reserved
 
 LAST = -100_000
 """The priority of a hook that runs after those of other plugins."""
+FIRST = 100_000
+"""The priority of a hook that runs before others can stop the event, which would skip it."""
 
 
 class SubAgents(Star):
@@ -34,31 +37,59 @@ class SubAgents(Star):
         """AstrBot is about to reload, disable or uninstall the plugin, or to stop."""
         await self.app.stop()
 
+    def add_blacklisted_tool(self, name: str) -> Callable[[], None]:
+        """Keep a tool from all sub-agents, on top of `dynamic_agents.tools_blacklist`.
+
+        For other plugins; it counts for tasks that start from now on, until this plugin is loaded
+        anew.
+
+        Returns:
+            A function that takes it back.
+
+        Raises:
+            ValueError: It is no name.
+
+        Source: docs/for-plugins.md
+        """
+        return self.app.settings.add_blacklisted_tool(name)
+
+    def add_inherent_tool(self, name: str) -> Callable[[], None]:
+        """Give a tool to all sub-agents that the model makes; else as `add_blacklisted_tool`.
+
+        A sub-agent gets it only where its user may use it, and never against the black list.
+        """
+        return self.app.settings.add_inherent_tool(name)
+
     @events.on_astrbot_loaded()
     async def when_astrbot_is_loaded(self) -> None:
-        """AstrBot has come up; its providers are there."""
-        self.app.check_provider()
+        """When AstrBot has started: checks that the models and personas in the settings exist."""
+        self.app.check_references()
 
     @events.on_waiting_llm_request()
     async def when_a_turn_begins(self, event: AstrMessageEvent) -> None:
-        """The main model is going to be asked."""
+        """When a message is about to go to the main model: opens this chat's sub-agents."""
         await self.app.begin_turn(event)
 
     @events.on_llm_request(priority=LAST)
     async def when_a_request_is_made(self, event: AstrMessageEvent, req: ProviderRequest) -> None:
-        """The main model's request is complete but for ours."""
+        """Before the main model is asked: adds the sub-agent tools and arrived results."""
         await self.app.fill_request(event, req)
 
     @events.on_using_llm_tool(priority=LAST)
     async def when_a_tool_is_called(
         self, event: AstrMessageEvent, tool: FunctionTool, tool_args: dict[str, Any] | None
     ) -> None:
-        """The main model called a tool."""
+        """When a sub-agent tool is called: keeps its arguments apart from AstrBot's own."""
         spare_reserved(tool, tool_args)
 
-    @events.on_agent_done()
+    @events.on_agent_begin(priority=FIRST)
+    async def when_the_agent_begins(self, event: AstrMessageEvent, run_context: object) -> None:
+        """When the main model starts on a message: follows which results each request carries."""
+        self.app.agent_begins(event, run_context)
+
+    @events.on_agent_done(priority=FIRST)
     async def when_the_agent_is_done(
         self, event: AstrMessageEvent, run_context: object, response: LLMResponse
     ) -> None:
-        """The main model gave its answer."""
-        self.app.turn_answered(event)
+        """When the main model has answered: notes that it has seen what it was handed."""
+        self.app.agent_is_done(event, run_context, response)

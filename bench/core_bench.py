@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from astrbot_plugin_subagents.manager import NewAgent, Sessions
+from astrbot_plugin_subagents.manager import NewAgent, Sessions, Settings, TurnEnd
 from astrbot_plugin_subagents.manager.store import SqlStore
 from astrbot_plugin_subagents.manager.testing import (
     FakeHost,
@@ -20,7 +20,12 @@ class CoreBench:
     def __init__(self, folder: Path) -> None:
         host = FakeHost(says(Use(tool="search"), Use(tool="search"), Say(text="42")))
         self._sessions = Sessions(
-            make_services(SqlStore(folder / "core.db"), folder / "files", host=host)
+            make_services(
+                SqlStore(folder / "core.db"),
+                folder / "files",
+                host=host,
+                settings=Settings(history_enabled=False),
+            )
         )
         self._count = 0
 
@@ -32,7 +37,7 @@ class CoreBench:
         manager.begin_turn(turn)
         await manager.create(NewAgent(name="worker", system_prompt="Work."), turn)
         await manager.protect("worker", turn.asker)
-        await manager.end_turn(turn, aborted=False)
+        await manager.end_turn(turn, end=TurnEnd.ANSWERED)
 
     async def delegate(self) -> None:
         """One turn with one delegation."""
@@ -43,7 +48,7 @@ class CoreBench:
         run = await manager.delegate("worker", "measure", turn)
         outcome = await manager.wait([run.run_id], turn, timeout_seconds=60)
         assert outcome.finished[0].last_text == "42"
-        await manager.end_turn(turn, aborted=False)
+        await manager.end_turn(turn, end=TurnEnd.ANSWERED)
 
     async def close(self) -> None:
         """Let go of everything."""

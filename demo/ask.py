@@ -12,19 +12,23 @@ import os
 import sys
 from pathlib import Path
 
-from launcher.asking import ask, read_question
+from launcher.asking import ReaderGone, ask, read_question
 from launcher.problem import Problem
 
 CLONE = Path(__file__).resolve().parent.parent
 
 
 def main() -> int:
-    """Ask and return the exit code: 0 only when an answer came."""
+    """Ask and return the exit code: 0 when an answer came, or its reader wanted no more."""
     try:
         ask(read_question(sys.argv[1:], os.environ, CLONE))
     except Problem as error:
         print(f"make ask: {error}", file=sys.stderr, flush=True)
         return 1
+    except ReaderGone:
+        # What is still to be written at the end of the program must not fail once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         return 130
     return 0

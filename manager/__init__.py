@@ -6,7 +6,7 @@ It knows no AstrBot, no web and no texts for people.
 from .agents import NewAgent
 from .errors import SubAgentError
 from .events import EventBus
-from .manager import Overview, SubAgentManager
+from .manager import SubAgentManager
 from .models import (
     AgentKind,
     AgentStatus,
@@ -19,7 +19,9 @@ from .models import (
     StopReason,
     SubAgentConfig,
     Turn,
+    TurnEnd,
 )
+from .overview import Overview
 from .runs.desk import WaitOutcome
 from .services import Services
 from .sessions import Sessions
@@ -46,5 +48,6 @@ __all__ = [
     "SubAgentError",
     "SubAgentManager",
     "Turn",
+    "TurnEnd",
     "WaitOutcome",
 ]

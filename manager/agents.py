@@ -1,7 +1,7 @@
 """The agent desk: making, replacing, protecting, resetting and removing the agents of a session."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,11 +25,13 @@ from .models import (
     SubAgentConfig,
     Turn,
 )
-from .names import checked_name, transfer_tool_name
+from .names import checked_name, name_key, transfer_tool_name
 from .roster import Roster
 from .runs.shielding import carry_through
 from .services import Services
-from .settings import Settings
+from .settings import Settings, StaticAgentSettings
+from .shared_context import SharedContext
+from .static_agents import static_configs
 from .workdir import checked_workdir, session_folder
 
 ALL = "*"
@@ -58,6 +60,7 @@ class AgentDesk:
         roster: Roster,
         *,
         unfinished: Callable[[str], list[RunId]],
+        board: SharedContext,
     ) -> None:
         """Set the desk up.
 
@@ -66,11 +69,16 @@ class AgentDesk:
             services: The core's surroundings.
             roster: The session's agents.
             unfinished: The unfinished runs of an agent by its name.
+            board: The session's board; an agent's notes go with the agent.
         """
         self._session = session
         self._services = services
         self._roster = roster
         self._unfinished = unfinished
+        self._board = board
+        # what the store keeps of static agents: the name of the memory and the rights mark
+        self._kept_static = {name_key(agent.name): agent for agent in roster.static()}
+        roster.set_static(())
         # one change at a time, so that none is made from an outdated record
         self._changing = asyncio.Lock()
 
@@ -118,6 +126,18 @@ class AgentDesk:
                 "sub-agents in this chat", limit, key="dynamic_agents.max_dynamic_subagent_count"
             )
 
+    def set_static(self, agents: Iterable[StaticAgentSettings]) -> None:
+        """Let these be the session's static agents from now on."""
+        now = self._services.clock.now()
+        configs = static_configs(agents, self._kept_static, session=self._session, now=now)
+        before = {config.name: config for config in self._roster.static()}
+        self._roster.set_static(configs)
+        for config in configs:
+            if config.name not in before:
+                self._publish(AgentCreated, config=config)
+        for name in before.keys() - {config.name for config in configs}:
+            self._publish(AgentRemoved, config=before[name])
+
     async def remove(self, name: str, asker: Asker) -> SubAgentConfig:
         """Remove one's own dynamic, unprotected, idle agent."""
         async with self._changing:
@@ -146,6 +166,7 @@ class AgentDesk:
     async def _drop(self, config: SubAgentConfig) -> None:
         """Take an agent and its memory away; its runs and their results stay."""
         await self._swap(config, None)
+        await self._board.clear(sender=config.name)
         self._publish(AgentRemoved, config=config)
 
     async def protect(self, name: str, asker: Asker, *, protected: bool) -> SubAgentConfig:
@@ -170,6 +191,7 @@ class AgentDesk:
                 # what a member wrote is gone; only an admin's word lifts the rights again
                 member_memory=config.member_memory and not asker.is_admin,
             )
+            await self._board.clear(sender=config.name)
             return await self._change(config, fresh, "reset")
 
     async def mark_member_memory(self, config: SubAgentConfig) -> None:
@@ -178,17 +200,20 @@ class AgentDesk:
             now = self._roster.find(config.name)
             if now is None or now.conversation != config.conversation:
                 return
-            if now.kind is AgentKind.DYNAMIC and not now.member_memory:
+            if not now.member_memory:
                 await self._change(now, replace(now, member_memory=True), "member_memory")
 
     def workdir_roots(self) -> tuple[Path, ...]:
         """Folders in which an agent of this session may work."""
-        return (session_folder(self._services.files, self._session),)
+        own = session_folder(self._services.files, self._session)
+        return (own, *(Path(root) for root in self._services.settings().workdir_roots))
 
     async def _change(
         self, old: SubAgentConfig, new: SubAgentConfig, change: str
     ) -> SubAgentConfig:
         await self._swap(old, new)
+        if new.kind is AgentKind.STATIC:
+            self._kept_static[name_key(new.name)] = new
         self._publish(AgentChanged, config=new, change=change)
         return new
 

@@ -17,6 +17,7 @@ from .models import (
     MessageBody,
     Origin,
     OwnerId,
+    Persona,
     RunId,
     SessionId,
     Turn,
@@ -35,6 +36,8 @@ class ToolScope:
     """Names; `("*",)` is all that the asker may use; None is all, as for the host's own agents."""
     inherent: tuple[str, ...] = ()
     denied: frozenset[str] = frozenset()
+    beyond_turn: bool = False
+    """True: tools that the main agent itself was not given count too; static agents only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +220,10 @@ class Catalog(Protocol):
         Raises:
             InvalidArgument: One of them may not be read, or is no image.
         """
+        ...
+
+    def persona(self, session: SessionId, persona_id: str) -> Persona | None:
+        """A persona as it is now; None when it does not exist."""
         ...
 
     def skills_prompt(self, session: SessionId, names: tuple[str, ...] | None) -> str:

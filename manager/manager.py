@@ -5,26 +5,21 @@ the outbox (whose result goes where). One object per session; nothing is shared 
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, tzinfo
 from typing import Literal
 
 from .agents import AgentDesk, NewAgent
+from .board import BoardDesk
+from .delegation import Delegation, is_for
 from .errors import (
-    InvalidArgument,
-    LimitReached,
     NotPermitted,
     RunAlreadyFinished,
     RunNotFinished,
     ShuttingDown,
-    SubAgentError,
 )
-from .host import AgentRequest
 from .models import (
     AgentKind,
-    AgentStatus,
     Asker,
-    OwnerId,
     Run,
     RunId,
     SessionId,
@@ -32,7 +27,9 @@ from .models import (
     StopReason,
     SubAgentConfig,
     Turn,
+    TurnEnd,
 )
+from .overview import Overview, make_overview
 from .preparation import Preparation
 from .prompts import router_prompt
 from .roster import Roster
@@ -40,21 +37,13 @@ from .runs.budget import DayTokens
 from .runs.desk import RunDesk, WaitOutcome
 from .runs.supervisor import Supervisor
 from .services import Services
-from .settings import Settings
+from .session_state import SessionState
+from .settings import Settings, StaticAgentSettings
+from .shared_context import SharedContext
+from .steering import Steering
 from .turns import TurnDesk
 
-_ACTIVITY_STEP = timedelta(minutes=10)
-
 type WaitMode = Literal["all", "any"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
-    """What the main agent is told of its session."""
-
-    agents: tuple[AgentStatus, ...]
-    free_agents: int
-    free_places: int
 
 
 class SubAgentManager:
@@ -73,11 +62,32 @@ class SubAgentManager:
         """Made by `Sessions.open`, which loads what is passed in."""
         self.session = session
         self._services = services
-        self._record = record
+        self._state = SessionState(record, services)
         self._roster = Roster(agents)
-        self._agents = AgentDesk(session, services, self._roster, unfinished=self._unfinished)
-        self._preparation = Preparation(services, self._agents, self._roster, self._find_turn)
-        self._runs = RunDesk(session, services, supervisor, day=day, prepare=self._prepare)
+        notes = SharedContext(session, services.store, services.clock)
+        self._agents = AgentDesk(
+            session, services, self._roster, unfinished=self._unfinished, board=notes
+        )
+        self.board = BoardDesk(
+            notes,
+            self._roster,
+            settings=services.settings,
+            switch=lambda: self._state.board_switch,
+        )
+        """The notice board, for the main agent."""
+        self.steering = Steering(services, self._state, self._roster, notes)
+        """Memories and board, for people."""
+        preparation = Preparation(
+            services,
+            self._agents,
+            self._roster,
+            self.board,
+            find_turn=self._find_turn,
+            remembers=self._state.remembers,
+        )
+        self._runs = RunDesk(session, services, supervisor, day=day, children=preparation)
+        self._delegation = Delegation(session, services, self._roster, self._runs)
+        self._notes = notes
         self._turns = TurnDesk(self._agents, self._roster, self._runs)
 
     @property
@@ -94,33 +104,40 @@ class SubAgentManager:
         """Whether nothing of this session needs to stay in memory."""
         return self._turns.is_idle() and self._runs.is_idle()
 
+    def is_unused_since(self, since: datetime) -> bool:
+        """Whether nobody has used the session since then, and nothing of it is going on."""
+        return self.is_idle() and self._state.used_at < since
+
+    async def load(self) -> None:
+        """Read what is kept of the session beside its agents; `Sessions` calls it once."""
+        await self._runs.outbox.load()
+        await self._notes.load()
+
     # ---- turns
 
     def begin_turn(self, turn: Turn) -> None:
         """A user's turn begins."""
+        self._state.touch()
         self._turns.begin(turn)
 
-    async def end_turn(self, turn: Turn, *, aborted: bool) -> None:
+    def carried(self, turn: Turn) -> None:
+        """A model request of the turn goes out, with all that the turn was handed so far."""
+        self._runs.outbox.carry(turn.turn_id)
+
+    async def end_turn(self, turn: Turn, *, end: TurnEnd) -> None:
         """A turn is over, however it ended; calling it twice does nothing.
 
         Args:
             turn: The turn that `begin_turn` was told of.
-            aborted: It was cut off: its foreground children stop, and what it was handed goes
-                back to the outbox.
+            end: How it ended, which decides on its foreground children and on what it was handed.
         """
-        if await self._turns.end(turn, self.settings, aborted=aborted):
-            await self._note_activity()
-
-    async def _note_activity(self) -> None:
-        """Keep the time of the last turn, to the nearest `_ACTIVITY_STEP`."""
-        now = self._services.clock.now()
-        if now - self._record.last_active_at >= _ACTIVITY_STEP:
-            self._record = replace(self._record, last_active_at=now)
-            await self._services.store.save_session(self._record)
+        if await self._turns.end(turn, self.settings, end=end):
+            await self._state.note_activity()
 
     async def collect(self, turn: Turn, *, most: int = 100) -> list[Run]:
-        """Hand the owner's oldest finished results that nobody has had to this turn."""
-        return self.hand(await self._runs.pending(turn.asker.owner, most), turn)
+        """Hand the owner's oldest finished results that nobody has had to the head of this turn."""
+        runs = await self._runs.pending(turn.asker.owner, most)
+        return self._turns.hand(runs, turn, passing=True)
 
     def hand(self, runs: Collection[Run], turn: Turn) -> list[Run]:
         """Give finished results to a turn that is under way.
@@ -134,9 +151,17 @@ class SubAgentManager:
 
     # ---- agents
 
-    def agents(self) -> list[SubAgentConfig]:
-        """The session's agents, static ones first."""
-        return self._roster.all()
+    def agents(self, turn: Turn | None = None) -> list[SubAgentConfig]:
+        """The session's agents, static ones first.
+
+        Args:
+            turn: Leaves out static agents that the turn's persona may not use.
+        """
+        return [agent for agent in self._roster.all() if turn is None or is_for(agent, turn)]
+
+    def set_static(self, agents: Sequence[StaticAgentSettings]) -> None:
+        """Let these be the session's static agents from now on."""
+        self._agents.set_static(agents)
 
     async def create(self, new: NewAgent, turn: Turn) -> SubAgentConfig:
         """Make a dynamic sub-agent, or replace one's own idle one.
@@ -185,27 +210,15 @@ class SubAgentManager:
         """Forget an idle agent's memory."""
         return await self._agents.reset(name, asker)
 
-    async def overview(self) -> Overview:
-        """All agents with what they are doing, and the free places."""
-        configs = self._roster.all()
-        counts = await self._services.store.count_messages([c.conversation for c in configs])
-        return Overview(
-            agents=tuple(self._status(c, counts.get(c.conversation, 0)) for c in configs),
-            free_agents=max(
-                0,
-                self.settings.dynamic_agents.max_dynamic_subagent_count
-                - len(self._roster.dynamic()),
-            ),
-            free_places=self._runs.free_places(),
-        )
-
-    def _status(self, config: SubAgentConfig, memory_messages: int) -> AgentStatus:
-        live = self._runs.live(config.name)
-        return AgentStatus(
-            config=config,
-            running=tuple(run for run in live if self._runs.position(run.run_id) is None),
-            queued=tuple(run for run in live if self._runs.position(run.run_id) is not None),
-            memory_messages=memory_messages,
+    async def overview(self, turn: Turn | None = None) -> Overview:
+        """The agents, as `agents` gives them, with what they are doing, and the free places."""
+        configs = self.agents(turn)
+        limit = self.settings.dynamic_agents.max_dynamic_subagent_count
+        return make_overview(
+            configs,
+            self._runs,
+            memory=await self._services.store.count_messages([c.conversation for c in configs]),
+            free_agents=limit - len(self._roster.dynamic()),
         )
 
     # ---- runs
@@ -227,42 +240,9 @@ class SubAgentManager:
         Raises:
             SubAgentError: No such agent, an empty task, a limit, or a store that cannot write.
         """
-        self._roster.get(name)
-        if not task.strip():
-            raise InvalidArgument("input", "must not be empty")
-        limit = self.settings.starts_per_turn
-        if turn.starts >= limit:
-            raise LimitReached("tasks started in one turn", limit, key="starts_per_turn")
-        turn.starts += 1
-        try:
-            images = await self._services.host.admit_images(image_urls, turn) if image_urls else ()
-            return await self._start(self._new_run(name, task, turn, images), turn, background)
-        except SubAgentError:
-            turn.starts -= 1
-            raise
-
-    def _new_run(self, name: str, task: str, turn: Turn, images: tuple[str, ...]) -> Run:
-        config = self._roster.get(name)
-        return Run(
-            run_id=RunId(self._services.clock.new_id()),
-            session=self.session,
-            agent=config.name,
-            conversation=config.conversation,
-            input=task,
-            image_urls=images,
-            owner=turn.asker.owner,
-            origin=turn.origin,
-            created_at=self._services.clock.now(),
+        return await self._delegation.start(
+            name, task, turn, background=background, image_urls=image_urls
         )
-
-    async def _start(self, run: Run, turn: Turn, background: bool) -> Run:
-        if not background:
-            turn.children.add(run.run_id)
-        try:
-            return await self._runs.start(replace(run, background=background), self.settings)
-        except SubAgentError:
-            turn.children.discard(run.run_id)
-            raise
 
     async def wait(
         self,
@@ -383,14 +363,13 @@ class SubAgentManager:
 
     # ---- prompts
 
+    def time_zone(self) -> tzinfo:
+        """The time zone in which people and models of this session read times."""
+        return self._services.host.time_zone(self.session)
+
     def router_prompt(self) -> str:
         """What the main agent is told about sub-agents; constant for the same settings."""
         return router_prompt(self.settings)
 
-    async def _prepare(self, run: Run) -> AgentRequest:
-        memory = self._record.memory_enabled
-        enabled = self.settings.history_enabled if memory is None else memory
-        return await self._preparation.request(run, remember=enabled)
-
-    def _find_turn(self, owner: OwnerId) -> Turn | None:
-        return self._turns.newest(owner)
+    def _find_turn(self, turn_id: str) -> Turn | None:
+        return self._turns.find(turn_id)

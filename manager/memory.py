@@ -1,7 +1,7 @@
 """What a child remembers: its conversation as it is loaded into the next run.
 
-Rows are stored whole; here they are trimmed at turn boundaries and long tool results are cut.
-Nothing is ever written back.
+Rows are stored whole; here they are trimmed at the ends of runs, long tool results are cut, and
+system messages are left out: a run has a system prompt of its own. Nothing is ever written back.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from .settings import Settings
 from .store.protocol import Store
 
 _LEFT_OUT = "[earlier messages of this conversation are left out]"
+_SYSTEM_ROLES = frozenset({"system", "developer"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +55,13 @@ async def _rows(
     """
     newest = limit + 1
     while True:
-        rows = await store.load_messages(run.conversation, newest=newest)
+        loaded = await store.load_messages(run.conversation, newest=newest)
+        rows = [row for row in loaded if row.body.get("role") not in _SYSTEM_ROLES]
         own = [row for row in rows if row.run_id == run.run_id]
         earlier = [row for row in rows if row.run_id != run.run_id]
-        if len(rows) < newest or len(earlier) > limit:
+        if len(loaded) < newest or len(earlier) > limit:
             return own, earlier
-        newest += max(len(own), limit + 1)
+        newest *= 2
 
 
 def trimmed(rows: Sequence[StoredMessage], limit: int) -> list[StoredMessage]:
@@ -101,12 +103,20 @@ def _shortened(body: MessageBody, limit: int) -> MessageBody:
         return body
     parts: list[object] = []
     for part in content:
-        text = part.get("text") if isinstance(part, Mapping) else None
-        if isinstance(text, str):
-            part = {**part, "text": _cut(text, limit)}
-            limit = max(0, limit - len(text))
-        parts.append(part)
+        cut, used = _cut_part(part, limit)
+        parts.append(cut)
+        limit = max(0, limit - used)
     return {**body, "content": parts}
+
+
+def _cut_part(part: object, limit: int) -> tuple[object, int]:
+    """A part of a tool result, cut, and how many characters it had; pictures are left alone."""
+    if isinstance(part, str):
+        return _cut(part, limit), len(part)
+    text = part.get("text") if isinstance(part, Mapping) else None
+    if not isinstance(part, Mapping) or not isinstance(text, str):
+        return part, 0
+    return {**part, "text": _cut(text, limit)}, len(text)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -76,6 +76,19 @@ class DeliveryState(StrEnum):
     CLOSED = "closed"
 
 
+class TurnEnd(StrEnum):
+    """How a turn of the main agent ended, or ended for us."""
+
+    ANSWERED = "answered"
+    """The main agent came to its end: it has read all that it was handed."""
+    STOPPED = "stopped"
+    """Its user cut it off: the host keeps what was said in it until then."""
+    LOST = "lost"
+    """There is no answer, and the host keeps nothing of the turn."""
+    LEFT = "left"
+    """It goes on, but without us: we are being reloaded or stopped."""
+
+
 class StepState(StrEnum):
     """Whether the outcome of a step is known."""
 
@@ -102,6 +115,11 @@ class Origin:
     group_id: str = ""
     persona_id: str = ""
     message_type: str = ""
+    turn_id: str = ""
+    """The turn in which the run was asked for."""
+    tools: tuple[str, ...] | None = None
+    """Names of the tools that the asker could use then: a later start gives no others; None: not
+    known, before a run is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +139,8 @@ class SubAgentConfig:
     """Chat provider; "" is the configured default, else the session's own."""
     persona_id: str = ""
     """A persona of the bot looked up when a run starts; static agents only."""
+    personas: tuple[str, ...] = ()
+    """Personas of the bot that may use it, empty is all; static agents only, never stored."""
     kind: AgentKind = AgentKind.DYNAMIC
     protected: bool = False
     owner: OwnerId = BOT
@@ -280,6 +300,19 @@ class Delivery:
     lease_until: datetime | None = None
     attempts: int = 0
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Persona:
+    """A persona of the bot, as it is now."""
+
+    instructions: str
+    dialogue: tuple[MessageBody, ...] = ()
+    """Messages that stand before the task."""
+    tools: tuple[str, ...] | None = None
+    """None is all, as on the platform."""
+    skills: tuple[str, ...] | None = None
+    """None is all active ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

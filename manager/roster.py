@@ -45,6 +45,17 @@ class Roster:
         """Take it out; a name that is not there is no error."""
         self._agents.pop(name_key(name), None)
 
+    def set_static(self, configs: Iterable[SubAgentConfig]) -> None:
+        """Let these be the static agents; one of them takes the place of a dynamic namesake."""
+        dynamic = self.dynamic()
+        self._agents = {name_key(config.name): config for config in configs}
+        for config in dynamic:
+            self._agents.setdefault(name_key(config.name), config)
+
+    def static(self) -> list[SubAgentConfig]:
+        """Agents of the bot's owner."""
+        return [agent for agent in self._agents.values() if agent.kind is AgentKind.STATIC]
+
     def dynamic(self) -> list[SubAgentConfig]:
         """Agents that the main agent made."""
         return [agent for agent in self._agents.values() if agent.kind is AgentKind.DYNAMIC]

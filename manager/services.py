@@ -4,10 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .child_desk import ChildDesk
 from .events import EventBus
-from .host import Clock, Host
+from .host import ChildTool, Clock, Host
 from .settings import Settings
 from .store.protocol import Store
+
+
+def no_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
+    """A child without tools of the core's own."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,3 +30,5 @@ class Services:
     """Names this process: the same after a reload of the plugin, another after a restart."""
     files: Path
     """Where sessions have their folders."""
+    child_tools: Callable[[ChildDesk], tuple[ChildTool, ...]] = no_tools
+    """The core's own tools of a child; their texts are not the core's."""

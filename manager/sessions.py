@@ -2,17 +2,24 @@
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
 
+from .artifacts import keep_artifacts
 from .errors import ShuttingDown
+from .expiry import Expiry, erase, is_unused
 from .manager import SubAgentManager
 from .models import Delivery, Run, SessionId, SessionRecord, StopReason
 from .runs.budget import DayTokens, day_start
 from .runs.endings import stopped
 from .runs.line import Caps
+from .runs.shielding import carry_through
 from .runs.supervisor import Supervisor
 from .services import Services
 from .store.protocol import RunWrite
+from .store.rows import DamagedRow
 
 logger = logging.getLogger(__name__)
 
@@ -27,14 +34,16 @@ class Sessions:
         self._services = services
         self._supervisor = Supervisor(self._caps)
         self._managers: dict[SessionId, SubAgentManager] = {}
-        self._locks: defaultdict[SessionId, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks = _Locks()
+        self._expiry = Expiry(services, let_go=self._delete_unused)
         self._closed = False
 
     async def start(self) -> None:
         """Open the store and look after runs that were cut off.
 
         Runs of this process (the plugin was reloaded) go on; those of another (the bot was
-        restarted) end as interrupted, with what they had, and their results are delivered.
+        restarted) end as interrupted, with what they had, and their results are delivered. One
+        that cannot be read, or whose session cannot, is logged and left as it is.
 
         Raises:
             StoreError: The store cannot be used.
@@ -49,8 +58,8 @@ class Sessions:
             if run.executor != self._services.executor:
                 await self._interrupt(run)
         for run in own:
-            manager = await self.open(run.session)
-            manager.runs.take_up(run, self._services.settings())
+            await self._take_up(run)
+        self._supervisor.start(self._expiry.watch(), name="session expiry")
 
     async def open(self, session: SessionId) -> SubAgentManager:
         """The session's manager, loaded from the store when it is not in memory.
@@ -65,14 +74,13 @@ class Sessions:
             # the most recently used one stands last
             self._managers[session] = self._managers.pop(session)
             return manager
-        async with self._locks[session]:
+        async with self._locks.hold(session):
             if session not in self._managers:
                 manager = await self._load(session)
                 if self._closed:
                     raise ShuttingDown
                 self._managers[session] = manager
                 self._let_idle_go()
-        self._locks.pop(session, None)
         return self._managers[session]
 
     def loaded(self, session: SessionId) -> SubAgentManager | None:
@@ -99,8 +107,8 @@ class Sessions:
         store, now = self._services.store, self._services.clock.now()
         record = await store.load_session(session)
         if record is None:
+            # not stored: the store makes a record with the first thing that is to be kept
             record = SessionRecord(session=session, created_at=now, last_active_at=now)
-            await store.save_session(record)
         today = day_start(now)
         manager = SubAgentManager(
             session,
@@ -110,7 +118,7 @@ class Sessions:
             agents=await store.load_agents(session),
             day=DayTokens(day_start=today, used=await store.tokens_used(session, today)),
         )
-        await manager.runs.outbox.load()
+        await manager.load()
         return manager
 
     def _let_idle_go(self) -> None:
@@ -120,9 +128,36 @@ class Sessions:
         for session in idle[:-1][: max(0, surplus)]:
             del self._managers[session]
 
+    async def _delete_unused(self, session: SessionId, since: datetime) -> bool:
+        """Delete a session unless it was used since that time, or is in use; see `Expiry`."""
+        async with self._locks.hold(session):
+            try:
+                if not await is_unused(self._services.store, session, since):
+                    return False
+            except DamagedRow as error:
+                logger.warning("An unused session stays: %s", error)
+                return False
+            # what stands in memory is newer; nothing comes between this look and the farewell
+            manager = self._managers.get(session)
+            if manager is not None and not manager.is_unused_since(since):
+                return False
+            self._managers.pop(session, None)
+            gone, cancelled = await carry_through(erase(self._services, session))
+        if cancelled:
+            raise asyncio.CancelledError
+        return gone
+
+    async def _take_up(self, run: Run) -> None:
+        try:
+            manager = await self.open(run.session)
+        except DamagedRow as error:
+            logger.warning("Run %s is set aside and not taken up: %s", run.run_id, error)
+        else:
+            manager.runs.take_up(run, self._services.settings())
+
     async def _interrupt(self, run: Run) -> None:
         now = self._services.clock.now()
-        ended = stopped(run, StopReason.SHUTDOWN, now)
+        ended = await keep_artifacts(stopped(run, StopReason.SHUTDOWN, now), self._services.files)
         delivery = Delivery(
             delivery_id=run.run_id, session=run.session, owner=run.owner, created_at=now
         )
@@ -134,3 +169,23 @@ class Sessions:
         return Caps(
             per_session=settings.max_parallel_per_session, total=settings.max_parallel_total
         )
+
+
+class _Locks:
+    """One lock for each session, kept only as long as somebody holds it or waits for it."""
+
+    def __init__(self) -> None:
+        self._locks: dict[SessionId, asyncio.Lock] = {}
+        self._users: Counter[SessionId] = Counter()
+
+    @asynccontextmanager
+    async def hold(self, session: SessionId) -> AsyncIterator[None]:
+        """Be alone with a session."""
+        self._users[session] += 1
+        try:
+            async with self._locks.setdefault(session, asyncio.Lock()):
+                yield
+        finally:
+            self._users[session] -= 1
+            if not self._users[session]:
+                del self._users[session], self._locks[session]

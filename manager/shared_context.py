@@ -5,6 +5,7 @@ the main agent of the same user stand first and count as instructions, everythin
 data. The sender of a note is set by the host, never by a model.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import Literal
@@ -14,6 +15,7 @@ from .fence import fenced
 from .host import Clock
 from .models import OwnerId, SessionId, SharedEntry
 from .names import name_key
+from .runs.shielding import carry_through
 from .store.protocol import Store
 
 MAIN_AGENT = "main"
@@ -21,6 +23,7 @@ MAIN_AGENT = "main"
 EVERYONE = "all"
 _SHOWN = 10
 """How many notes of other agents' talk and of status are shown."""
+_NEXT_LINE = "\n  | "
 _KINDS = (
     "Kinds: `status` says what an agent is doing, `message` is said to someone, `system` is a note "
     "of a main agent."
@@ -37,19 +40,19 @@ class SharedContext:
         self._store = store
         self._clock = clock
         self._entries: list[SharedEntry] = []
+        # it never goes back: a reader would take a new note for one that it has seen
+        self._last_seq = 0
+        # one change at a time, so that memory and store hold the same notes in the same order
+        self._changing = asyncio.Lock()
 
     async def load(self) -> None:
         """Read the board from the store."""
         self._entries = await self._store.load_shared_entries(self._session)
+        self._last_seq = self._entries[-1].seq if self._entries else 0
 
     def entries(self) -> Sequence[SharedEntry]:
         """All notes, oldest first."""
         return tuple(self._entries)
-
-    @property
-    def last_seq(self) -> int:
-        """The number of the newest note, 0 when there is none."""
-        return self._entries[-1].seq if self._entries else 0
 
     async def post(
         self,
@@ -73,32 +76,54 @@ class SharedContext:
 
         Raises:
             InvalidArgument: The text is empty.
+            StoreUnavailable: It could not be stored; the board is as before.
         """
         if not content.strip():
             raise InvalidArgument("content", "must not be empty")
-        entry = SharedEntry(
-            seq=self.last_seq + 1,
-            kind=kind,
-            sender=sender,
-            owner=owner,
-            target=target,
-            content=content,
-            at=self._clock.now(),
-        )
-        full = len(self._entries) >= limit
-        keep = max(1, limit * 9 // 10) if full else limit
-        self._entries = [*self._entries, entry][-keep:]
-        await self._store.add_shared_entry(self._session, entry, keep=keep)
+        async with self._changing:
+            # a number is used up even if its note cannot be stored
+            self._last_seq += 1
+            entry = SharedEntry(
+                seq=self._last_seq,
+                kind=kind,
+                sender=sender,
+                owner=owner,
+                target=target,
+                content=content,
+                at=self._clock.now(),
+            )
+            await self._add(entry, limit)
         return entry
 
+    async def _add(self, entry: SharedEntry, limit: int) -> None:
+        full = len(self._entries) >= limit
+        keep = max(1, limit * 9 // 10) if full else limit
+        _, cancelled = await carry_through(
+            self._store.add_shared_entry(self._session, entry, keep=keep)
+        )
+        self._entries = [*self._entries, entry][-keep:]
+        if cancelled:
+            raise asyncio.CancelledError
+
     async def clear(self, *, sender: str | None = None) -> int:
-        """Take all notes away, or those of one sender; how many went."""
-        if sender is None:
-            self._entries = []
-        else:
-            key = name_key(sender)
-            self._entries = [e for e in self._entries if name_key(e.sender) != key]
-        return await self._store.delete_shared_entries(self._session, sender=sender)
+        """Take all notes away, or those of one sender; how many went.
+
+        Raises:
+            StoreUnavailable: They could not be deleted; the board is as before.
+        """
+        async with self._changing:
+            gone, cancelled = await carry_through(
+                self._store.delete_shared_entries(self._session, sender=sender)
+            )
+            key = None if sender is None else name_key(sender)
+            self._entries = [
+                entry
+                for entry in self._entries
+                if key is not None and name_key(entry.sender) != key
+            ]
+        if cancelled:
+            raise asyncio.CancelledError
+        return gone
 
 
 class BoardReader:
@@ -115,7 +140,7 @@ class BoardReader:
         """Render what this reader has not seen; "" when there is nothing."""
         fresh = [entry for entry in self._board.entries() if entry.seq > self._seen]
         title = "# Notice board" if self._seen == 0 else "# New on the notice board"
-        self._seen = max(self._seen, self._board.last_seq)
+        self._seen = fresh[-1].seq if fresh else self._seen
         return render(fresh, reader=self._reader, owner=self._owner, zone=self._zone, title=title)
 
 
@@ -170,5 +195,7 @@ def _reaches(entry: SharedEntry, key: str) -> bool:
 
 
 def _line(entry: SharedEntry, zone: tzinfo) -> str:
+    """One note; its further lines are marked, so that none of them can pose as another note."""
     at: datetime = entry.at.astimezone(zone)
-    return f"- [{at:%H:%M:%S}] {entry.kind}, {entry.sender} -> {entry.target}: {entry.content}"
+    content = _NEXT_LINE.join(entry.content.splitlines())
+    return f"- [{at:%H:%M:%S}] {entry.kind}, {entry.sender} -> {entry.target}: {content}"

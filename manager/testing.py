@@ -7,6 +7,7 @@ the real one to the same stories.
 import asyncio
 import heapq
 import itertools
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -23,7 +24,7 @@ from .host import (
     ToolCall,
     ToolResult,
 )
-from .models import Asker, Failure, OwnerId, SessionId, Turn, Usage
+from .models import Asker, Failure, OwnerId, Persona, SessionId, Turn, Usage
 from .services import Services
 from .settings import Settings
 from .store.protocol import Store
@@ -143,6 +144,7 @@ class FakeHost:
         self.skills = frozenset(skills)
         self.providers = frozenset(providers)
         self.admins = frozenset(admins)
+        self.personas: dict[str, Persona] = {}
         self.requests: list[AgentRequest] = []
         self.notes: list[str] = []
         """Notes of every model call after the first, in their order."""
@@ -169,6 +171,10 @@ class FakeHost:
             raise InvalidArgument("image_urls", f"may not be read: {', '.join(bad)}")
         return tuple(dict.fromkeys(refs))
 
+    def persona(self, session: SessionId, persona_id: str) -> Persona | None:
+        """See `Catalog.persona`."""
+        return self.personas.get(persona_id)
+
     def skills_prompt(self, session: SessionId, names: tuple[str, ...] | None) -> str:
         """See `Catalog.skills_prompt`."""
         wanted = self.skills if names is None else names
@@ -190,12 +196,14 @@ class FakeHost:
         if not request.resume:
             await observer.messages_added([{"role": "user", "content": request.prompt}])
         for number, act in enumerate(acts):
-            outcome = await self._play(act, number, observer)
+            outcome = await self._play(act, number, request, observer)
             if outcome is not None:
                 return outcome
         return AgentOutcome(failure=Failure(code="script_ended", message="the script has no end"))
 
-    async def _play(self, act: Act, number: int, observer: RunObserver) -> AgentOutcome | None:
+    async def _play(
+        self, act: Act, number: int, request: AgentRequest, observer: RunObserver
+    ) -> AgentOutcome | None:
         plan = await observer.before_model_call()
         self.notes.extend(plan.notes)
         if isinstance(act, Hang):
@@ -211,10 +219,12 @@ class FakeHost:
             return AgentOutcome(text=act.text)
         if plan.final_instruction:
             return AgentOutcome(failure=Failure(code="step_limit", message="no answer"))
-        await self._use(act, f"call{number}", observer)
+        await self._use(act, f"call{number}", request, observer)
         return None
 
-    async def _use(self, act: Use, call_id: str, observer: RunObserver) -> None:
+    async def _use(
+        self, act: Use, call_id: str, request: AgentRequest, observer: RunObserver
+    ) -> None:
         await observer.tool_started(
             ToolCall(
                 call_id=call_id,
@@ -226,15 +236,19 @@ class FakeHost:
         )
         if act.gate is not None:
             await act.gate.wait()
+        output = act.output
+        for tool in request.own_tools:
+            if tool.name == act.tool:
+                output = await tool.call(json.loads(act.arguments))
         await observer.tool_finished(
-            ToolResult(call_id=call_id, name=act.tool, output=act.output, is_error=act.is_error)
+            ToolResult(call_id=call_id, name=act.tool, output=output, is_error=act.is_error)
         )
         function = {"name": act.tool, "arguments": act.arguments}
         call = {"id": call_id, "type": "function", "function": function}
         await observer.messages_added(
             [
                 {"role": "assistant", "content": act.text or None, "tool_calls": [call]},
-                {"role": "tool", "tool_call_id": call_id, "content": act.output},
+                {"role": "tool", "tool_call_id": call_id, "content": output},
             ]
         )
 

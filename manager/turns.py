@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from .agents import AgentDesk
-from .models import OwnerId, Run, StopReason, Turn
+from .models import OwnerId, Run, StopReason, Turn, TurnEnd
 from .names import name_key
 from .roster import Roster
 from .runs.desk import RunDesk
@@ -28,24 +28,34 @@ class TurnDesk:
         """A user's turn begins."""
         self._open[turn.turn_id] = turn
 
+    def find(self, turn_id: str) -> Turn | None:
+        """A turn that is under way."""
+        return self._open.get(turn_id)
+
     def newest(self, owner: OwnerId) -> Turn | None:
         """The newest turn of a user that is under way."""
         turns = [turn for turn in self._open.values() if turn.asker.owner == owner]
         return turns[-1] if turns else None
 
-    def hand(self, runs: Collection[Run], turn: Turn) -> list[Run]:
+    def hand(self, runs: Collection[Run], turn: Turn, *, passing: bool = False) -> list[Run]:
         """Give finished results to a turn that is under way.
 
         Only the owner's own turn takes them: whoever else may read a result takes it from nobody.
+
+        Args:
+            runs: The finished runs.
+            turn: Who gets them.
+            passing: The host drops the text after the turn; only an answer makes it last.
 
         Returns:
             Those that the turn has now and nobody had before.
         """
         if turn.turn_id not in self._open:
             return []
-        return self._runs.hand([run for run in runs if run.owner == turn.asker.owner], turn)
+        mine = [run for run in runs if run.owner == turn.asker.owner]
+        return self._runs.hand(mine, turn, passing=passing)
 
-    async def end(self, turn: Turn, settings: Settings, *, aborted: bool) -> bool:
+    async def end(self, turn: Turn, settings: Settings, *, end: TurnEnd) -> bool:
         """End a turn.
 
         Returns:
@@ -56,12 +66,13 @@ class TurnDesk:
         self._ending.add(turn.turn_id)
         try:
             children, turn.children = tuple(turn.children), set()
-            for run_id in children if aborted else ():
+            cut_off = end in (TurnEnd.STOPPED, TurnEnd.LOST)
+            for run_id in children if cut_off else ():
                 self._runs.stop(run_id, StopReason.TURN)
-            await self._runs.settle(turn, delivered=not aborted)
-            if aborted:
+            await self._runs.settle(turn, end)
+            if cut_off:
                 await self._runs.stopped(children, StopReason.TURN)
-            if settings.dynamic_agents.auto_cleanup_per_turn:
+            if settings.dynamic_agents.auto_cleanup_per_turn and end is not TurnEnd.LEFT:
                 await self._clean_up(turn.asker.owner)
         finally:
             self._ending.discard(turn.turn_id)

@@ -8,6 +8,7 @@ from pathlib import Path
 from .errors import InvalidArgument
 from .models import AgentName, SessionId
 
+_SAFE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -19,8 +20,12 @@ def session_folder(root: Path, session: SessionId) -> Path:
 
 
 def default_workdir(root: Path, session: SessionId, name: AgentName) -> Path:
-    """The folder of an agent for which none was named."""
-    return session_folder(root, session) / name
+    """The folder of an agent for which none was named.
+
+    The platform's own static agents may have any name; such a name becomes a safe folder.
+    """
+    folder = session_folder(root, session)
+    return folder / name if _SAFE_NAME.fullmatch(name) else session_folder(folder, SessionId(name))
 
 
 def checked_workdir(wanted: str, allowed: Sequence[Path]) -> str:

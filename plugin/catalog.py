@@ -1,4 +1,4 @@
-"""What exists on AstrBot now: tools, skills, chat models, admins, the time zone.
+"""What exists on AstrBot now: tools, skills, personas, chat models, admins, time zone.
 
 It only looks up, and everything anew, so that a change in AstrBot counts at once.
 """
@@ -13,7 +13,7 @@ from astrbot.api.star import Context
 from astrbot.core.skills.skill_manager import SkillManager, build_skills_prompt
 from astrbot.core.utils.astrbot_path import get_astrbot_temp_path
 
-from ..manager.models import OwnerId, SessionId, Turn
+from ..manager.models import OwnerId, Persona, SessionId, Turn
 from ..manager.workdir import session_folder
 from .child_event import is_admin_id
 from .child_provider import provider_id
@@ -21,6 +21,7 @@ from .child_tools import ChildTools
 from .host_settings import read_agent_settings
 from .image_message import message_images
 from .images import admit_images
+from .persona import find_persona
 from .turn_handle import TurnHandle
 
 
@@ -63,6 +64,11 @@ class AstrBotCatalog:
             roots=(folder, Path(get_astrbot_temp_path())),
             folder=folder,
         )
+
+    def persona(self, session: SessionId, persona_id: str) -> Persona | None:
+        """See `Catalog.persona`."""
+        # AstrBot has one set of personas for all chats
+        return find_persona(self._context, persona_id)
 
     def skills_prompt(self, session: SessionId, names: tuple[str, ...] | None) -> str:
         """See `Catalog.skills_prompt`."""

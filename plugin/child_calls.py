@@ -27,7 +27,10 @@ from mcp.types import (
 )
 
 from ..manager.models import Artifact, RunId
+from .child_texts import fitting
 from .host_tools import wrapped_tool
+from .own_tools import OwnTool
+from .spared_arguments import spare
 
 _NO_TEXT = "The tool returned no text; it may have answered the user directly."
 
@@ -46,8 +49,16 @@ class OpenCall:
 class ChildCalls:
     """The runner's hooks and tool executor for one child."""
 
-    def __init__(self, run_id: RunId, runner: Any) -> None:
+    def __init__(self, run_id: RunId, runner: Any, *, longest: int | None = None) -> None:
+        """Set them up.
+
+        Args:
+            run_id: Names what tools make.
+            runner: The child's runner.
+            longest: Characters of a result; None when AstrBot itself keeps results short.
+        """
         self._run_id = run_id
+        self._longest = longest
         self._runner = runner
         self._files = 0
         self.open: OpenCall | None = None
@@ -64,6 +75,8 @@ class ChildCalls:
     ) -> None:
         """Let other plugins see the call before it runs, and stop the child by its event."""
         await MAIN_AGENT_HOOKS.on_tool_start(run_context, tool, tool_args)
+        if isinstance(tool, OwnTool):
+            spare(tool_args)
         if run_context.context.event.is_stopped():
             self._runner.request_stop()
 
@@ -98,7 +111,7 @@ class ChildCalls:
             FunctionToolExecutor.execute(inner, run_context, **tool_args)
         ) as running:
             results = [result or _text(_NO_TEXT) async for result in running]
-        yield _as_one(results)
+        yield fitting(_as_one(results), self._longest)
 
     def _save(self, tool_name: str, result: CallToolResult) -> Iterator[Artifact]:
         for item in result.content:

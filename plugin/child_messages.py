@@ -20,6 +20,8 @@ from astrbot.core.agent.message import (
 
 from ..manager.host import AgentRequest
 from ..manager.models import MessageBody
+from ..manager.store.texts import clean
+from .child_texts import clean_message
 
 _INLINE = ("data:", "base64:")
 """How references begin that are the picture itself."""
@@ -50,7 +52,7 @@ def user_turn_body(request: AgentRequest) -> MessageBody:
 
 def note(text: str) -> Message:
     """A message to the child that is never kept."""
-    message = Message(role="user", content=text)
+    message = Message(role="user", content=clean(text))
     message._no_save = True  # noqa: SLF001 - AstrBot has no other way to mark a whole message
     return message
 
@@ -63,6 +65,7 @@ def settle(added: Sequence[Message]) -> list[Message]:
     """
     settled: list[Message] = []
     for message in added:
+        clean_message(message)
         if message.role == "assistant":
             _make_plain(message)
         settled.append(message)
@@ -92,9 +95,9 @@ def kept_bodies(messages: Iterable[Message]) -> list[MessageBody]:
 
 async def _user_turn(request: AgentRequest, notes: Iterable[str]) -> dict[str, Any]:
     turn: dict[str, Any] = await ProviderRequest(
-        prompt=request.prompt,
+        prompt=clean(request.prompt),
         image_urls=list(request.image_urls),
-        extra_user_content_parts=[TextPart(text=text).mark_as_temp() for text in notes],
+        extra_user_content_parts=[TextPart(text=clean(text)).mark_as_temp() for text in notes],
     ).assemble_context()
     lost = len(request.image_urls) - _count_pictures(turn["content"])
     if lost > 0:

@@ -84,6 +84,8 @@ class ChildTools:
         usable = self._usable(handle_of(request), request.session, request.origin)
         if scope.assigned is None:
             usable = {**self._host_tools.all(request.session), **usable}
+        elif scope.beyond_turn:
+            usable = {**self._named(scope.assigned, usable, request.session), **usable}
         given = {name: usable[name] for name in _wanted(scope, usable, request) if name in usable}
         own = {tool.name: tool for tool in self._own_tools.wrap(request.own_tools)}
         given.update({name: own[name] for name in own.keys() - scope.denied})
@@ -93,6 +95,16 @@ class ChildTools:
         # a plugin may use the name of one of AstrBot's tools
         read_only = _READ_ONLY.intersection(given) - self._host_tools.registered().keys()
         return ResolvedTools(tool_set=tool_set, read_only=read_only)
+
+    def _named(
+        self, names: Iterable[str], usable: Mapping[str, FunctionTool], session: SessionId
+    ) -> dict[str, FunctionTool]:
+        """Named tools that the main agent was not given, as far as this chat offers them."""
+        missing = set(names) - usable.keys() - {ALL}
+        if not missing:
+            return {}
+        offered = self._host_tools.all(session)
+        return {name: offered[name] for name in missing if name in offered}
 
     def usable_names(self, session: SessionId | None, handle: TurnHandle | None) -> frozenset[str]:
         """Names that a child may be given in this turn, those that must be named included."""
@@ -104,7 +116,10 @@ class ChildTools:
         """What the asker may use: the main agent's tools, or as near as can be without a turn."""
         if handle is not None and handle.provider_request is not None:
             return self._of_main_agent(handle.main_tools or ToolSet())
-        return self._host_tools.of_persona(session, origin.persona_id)
+        tools = self._host_tools.of_persona(session, origin.persona_id)
+        # what another plugin took from the asker's turn must not come back when the turn is over
+        allowed = tools.keys() if origin.tools is None else origin.tools
+        return {name: tool for name, tool in tools.items() if name in allowed}
 
     def _of_main_agent(self, tool_set: ToolSet) -> dict[str, FunctionTool]:
         registered = self._host_tools.registered()

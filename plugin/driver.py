@@ -16,12 +16,14 @@ from astrbot.core.utils.astrbot_path import get_astrbot_system_tmp_path
 
 from ..manager.host import AgentOutcome, AgentRequest, RunObserver
 from ..manager.models import Failure
+from ..manager.store.texts import clean
 from .child_calls import ChildCalls
 from .child_context import ChildContext
 from .child_event import make_child_event
 from .child_messages import opening_messages
 from .child_provider import ChildProvider, context_window, find_compressor, find_provider
 from .child_run import ChildParts, ChildRun
+from .child_texts import LONGEST_RESULT
 from .child_tools import ChildTools, ResolvedTools
 from .host_settings import AgentSettings, read_agent_settings
 
@@ -60,13 +62,14 @@ class AstrBotDriver:
         tools = self._tools.resolve(request)
         model_request = ProviderRequest(
             contexts=await opening_messages(request),
-            system_prompt=request.system_prompt,
+            system_prompt=clean(request.system_prompt),
             func_tool=tools.tool_set,
             model=provider.override,
         )
         event.set_extra("provider_request", model_request)
         runner: Any = ToolLoopAgentRunner()
-        calls = ChildCalls(request.run_id, runner)
+        overflow = _long_results(tools)
+        calls = ChildCalls(request.run_id, runner, longest=None if overflow else LONGEST_RESULT)
         await runner.reset(
             provider=provider.provider,
             request=model_request,
@@ -80,7 +83,7 @@ class AstrBotDriver:
             fallback_providers=list(provider.fallbacks),
             request_max_retries=settings.request_max_retries,
             **_compression(provider, self._context, settings),
-            **_long_results(tools),
+            **overflow,
         )
         runner.request_context_manager_config.max_context_tokens = context_window(
             provider, settings

@@ -38,6 +38,9 @@ class HostTools:
         registered = self.registered()
         persona = self._context.persona_manager.get_persona_v3_by_id(persona_id or None)
         listed = persona.get("tools") if persona else None
+        if persona_id and not persona:
+            # gone meanwhile, and with it what it allowed
+            listed = []
         return {
             name: tool
             for name, tool in self.all(session).items()

@@ -7,6 +7,7 @@ from typing import Any
 from astrbot.api import FunctionTool
 
 from ..manager.host import ChildTool
+from .spared_arguments import given
 
 
 class OwnTool(FunctionTool):
@@ -16,7 +17,7 @@ class OwnTool(FunctionTool):
 
     async def call(self, context: Any, /, **arguments: Any) -> str:
         """Answer a call of the child."""
-        return await self.child_tool.call(arguments)
+        return await self.child_tool.call(given(arguments))
 
 
 class OwnTools:

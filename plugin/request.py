@@ -4,29 +4,45 @@ What never changes goes into the system prompt, what changes into temporary part
 so that the provider's prefix cache holds.
 """
 
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
+from astrbot.api import ToolSet
 from astrbot.api.event import AstrMessageEvent
 from astrbot.api.provider import ProviderRequest
 from astrbot.api.star import Context
+from astrbot.core.agent.handoff import HandoffTool
 from astrbot.core.agent.message import TextPart
 
 from ..manager.events import AgentChanged, AgentCreated, AgentRemoved, Event, EventBus
 from ..subagent_tools import turn_notes
-from .persona import selected_persona
+from .main_tools import duplicate_tools
+from .persona import find_persona, selected_persona
+from .static_agents import StaticAgents
 from .tools import ModelTools
 from .toolset import LiveToolSet
 from .turns import OpenTurn, Turns
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestParts:
+    """What a request is filled from."""
+
+    turns: Turns
+    tools: ModelTools
+    static: StaticAgents
+    bus: EventBus
+
+
 class Requests:
     """Fills model requests and keeps their tools in step with the session's agents."""
 
-    def __init__(self, context: Context, turns: Turns, tools: ModelTools, bus: EventBus) -> None:
+    def __init__(self, context: Context, parts: RequestParts) -> None:
         self._context = context
-        self._turns = turns
-        self._tools = tools
-        self._unsubscribe = bus.subscribe(self._follow)
+        self._turns = parts.turns
+        self._tools = parts.tools
+        self._static = parts.static
+        self._unsubscribe = parts.bus.subscribe(self._follow)
 
     async def fill(self, event: AstrMessageEvent, request: ProviderRequest) -> None:
         """Add ours to the request of an event's turn; without a turn nothing is added.
@@ -38,10 +54,13 @@ class Requests:
         if open_turn is None:
             return
         turn, handle = open_turn.turn, open_turn.handle
-        handle.main_tools, handle.provider_request = request.func_tool, request
+        taken_over = self._static.taken_over(request.func_tool or ())
+        handle.main_tools = _without(request.func_tool, taken_over)
+        handle.provider_request = request
         persona = await selected_persona(self._context, event, request)
         turn.origin = replace(turn.origin, persona_id=persona)
-        request.func_tool = self._tool_set(open_turn, request)
+        open_turn.manager.set_static(self._static.all())
+        request.func_tool = self._tool_set(open_turn)
         ours = open_turn.manager.router_prompt()
         request.system_prompt = _joined(request.system_prompt, ours)
         notes = await turn_notes(open_turn.manager, turn)
@@ -52,25 +71,57 @@ class Requests:
         """Follow the agents no longer."""
         self._unsubscribe()
 
-    def _tool_set(self, open_turn: OpenTurn, request: ProviderRequest) -> LiveToolSet:
-        tool_set = LiveToolSet(request.func_tool.tools if request.func_tool else ())
+    def _tool_set(self, open_turn: OpenTurn) -> LiveToolSet:
+        hidden = self._hidden(open_turn)
+        theirs = open_turn.handle.main_tools or ()
+        tool_set = LiveToolSet(
+            tool for tool in theirs if tool.name not in hidden or isinstance(tool, HandoffTool)
+        )
         for tool in self._tools.management():
             tool_set.put(tool)
-        for config in open_turn.manager.agents():
-            tool_set.put(self._tools.transfer(config))
+        if not self._is_single(open_turn):
+            for config in open_turn.manager.agents(open_turn.turn):
+                tool_set.put(self._tools.transfer(config, open_turn.turn.asker.owner))
         open_turn.tool_sets.append(tool_set)
         return tool_set
+
+    def _hidden(self, open_turn: OpenTurn) -> frozenset[str]:
+        settings = open_turn.manager.settings
+        if not settings.remove_main_duplicate_tools:
+            return frozenset()
+        return duplicate_tools(
+            open_turn.manager.agents(open_turn.turn),
+            lambda persona_id: find_persona(self._context, persona_id),
+            denied=settings.dynamic_agents.tools_blacklist,
+            main_persona=open_turn.turn.origin.persona_id,
+        )
 
     def _follow(self, happened: Event) -> None:
         if not isinstance(happened, AgentCreated | AgentChanged | AgentRemoved):
             return
-        tool = self._tools.transfer(happened.config)
         for open_turn in self._turns.in_session(happened.session):
+            if self._is_single(open_turn):
+                continue
+            tool = self._tools.transfer(happened.config, open_turn.turn.asker.owner)
+            usable = {agent.name for agent in open_turn.manager.agents(open_turn.turn)}
             for tool_set in open_turn.tool_sets:
                 if isinstance(happened, AgentRemoved):
                     tool_set.drop(tool.name)
-                else:
+                elif happened.config.name in usable:
                     tool_set.put(tool)
+
+    def _is_single(self, open_turn: OpenTurn) -> bool:
+        """Whether one fixed tool reaches all agents, so that the list of tools never changes."""
+        return open_turn.manager.settings.dynamic_agents.handoff == "single"
+
+
+def _without(tools: ToolSet | None, names: Collection[str]) -> ToolSet | None:
+    if tools is None or not names:
+        return tools
+    rest = ToolSet()
+    # not by `add_tool`, which checks every schema again
+    rest.tools = [tool for tool in tools if tool.name not in names]
+    return rest
 
 
 def _joined(system_prompt: str | None, ours: str) -> str:

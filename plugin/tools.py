@@ -12,18 +12,14 @@ from astrbot.api import FunctionTool
 from astrbot.api.event import AstrMessageEvent
 
 from ..manager import Settings, SubAgentConfig
+from ..manager.models import OwnerId
 from ..subagent_tools import ToolSpec, management_tools, transfer_tool
+from .spared_arguments import given, spare
 
 type Arguments = dict[str, Any]
 type Answer = Callable[[ToolSpec[Any], AstrMessageEvent, float, Arguments], Awaitable[str]]
 """Called with the spec, the event, the seconds that AstrBot gives the call, and the arguments."""
 
-_RESERVED = frozenset(
-    {"tool", "run_context", "tool_call_timeout", "context", "handler", "method_name", "cls"}
-)
-"""Names that AstrBot's own call of a tool uses up; see core/astr_agent_tool_exec.py."""
-
-_SPARED = "argument:"
 _NO_LIMIT_SECONDS = 24 * 3600.0
 
 
@@ -36,8 +32,7 @@ class ModelTool(FunctionTool):
     async def call(self, context: Any, /, **arguments: Any) -> str:
         """Answer a call of the main agent."""
         seconds = context.tool_call_timeout or _NO_LIMIT_SECONDS
-        given = {name.removeprefix(_SPARED): value for name, value in arguments.items()}
-        return await self.answer(self.spec, context.context.event, float(seconds), given)
+        return await self.answer(self.spec, context.context.event, float(seconds), given(arguments))
 
 
 class ModelTools:
@@ -55,9 +50,9 @@ class ModelTools:
         """The tools that every turn has, in their order."""
         return self._management
 
-    def transfer(self, config: SubAgentConfig) -> ModelTool:
-        """The tool that hands work to one agent."""
-        return self._wrap(transfer_tool(config))
+    def transfer(self, config: SubAgentConfig, reader: OwnerId) -> ModelTool:
+        """The tool that hands work to one agent, as shown in a user's turn."""
+        return self._wrap(transfer_tool(config, reader=reader))
 
     def _wrap(self, spec: ToolSpec[Any]) -> ModelTool:
         tool = copy.copy(self._blank)
@@ -71,11 +66,6 @@ class ModelTools:
 
 
 def spare_reserved(tool: object, arguments: object) -> None:
-    """Keep arguments of our tools from clashing with names in AstrBot's own call.
-
-    Models make up arguments such as `context`; AstrBot would answer with a Python error. They are
-    renamed here, in place, and get their names back in `ModelTool.call`.
-    """
-    if isinstance(tool, ModelTool) and isinstance(arguments, dict):
-        for name in _RESERVED & arguments.keys():
-            arguments[_SPARED + name] = arguments.pop(name)
+    """Keep arguments of our tools from clashing with names in AstrBot's own call."""
+    if isinstance(tool, ModelTool):
+        spare(arguments)

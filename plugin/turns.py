@@ -12,17 +12,24 @@ from functools import partial
 
 from astrbot.api import logger
 from astrbot.api.event import AstrMessageEvent
+from astrbot.api.provider import LLMResponse
 
-from ..manager import Asker, Origin, SessionId, Sessions, SubAgentManager, Turn
+from ..manager import Asker, Origin, SessionId, Sessions, SubAgentManager, Turn, TurnEnd
 from ..manager.errors import StoreError
 from ..manager.host import Clock
 from ..manager.models import OwnerId
+from .main_agent import MainAgent, MainAgents
 from .owned_tasks import OwnedTasks
 from .toolset import LiveToolSet
 from .turn_handle import TurnHandle
 
 _MARK = "astrbot_plugin_subagents.turn"
 """The event's extra that holds the id of its turn."""
+
+_CUT_OFF = "agent_user_aborted"
+"""The event's extra by which AstrBot says that its agent was cut off at work."""
+_STOP_REQUESTED = "agent_stop_requested"
+"""The event's extra of /stop; AstrBot 4.26 leaves it at that when its model is just done."""
 
 _END_SECONDS = 10.0
 """How long turns that are just ending may take when the plugin stops."""
@@ -39,8 +46,10 @@ class OpenTurn:
     on_done: Callable[[asyncio.Task[object]], None]
     tool_sets: list[LiveToolSet] = field(default_factory=list)
     """One for each model run; a plugin's own model request can come before the usual one."""
+    agent: MainAgent | None = None
+    """The main agent at work; None before it begins, and where AstrBot does not let us find it."""
     answered: bool = False
-    """The main agent came to its end, so AstrBot keeps what it was told."""
+    """The main agent gave an answer; others may stop the event after that."""
 
 
 class Turns:
@@ -50,6 +59,7 @@ class Turns:
         self._sessions = sessions
         self._clock = clock
         self._open: dict[str, OpenTurn] = {}
+        self._agents = MainAgents()
         self._ending = OwnedTasks()
         self._closed = False
 
@@ -89,38 +99,69 @@ class Turns:
         manager.begin_turn(turn)
         task.add_done_callback(on_done)
 
+    def agent_begins(self, event: AstrMessageEvent, run_context: object) -> None:
+        """Follow the main agent of an event's turn; other agents may begin there too."""
+        open_turn = self.of(event)
+        if open_turn is None or open_turn.agent is not None:
+            return
+        open_turn.agent = self._agents.find(event.unified_msg_origin, run_context)
+        if open_turn.agent is not None:
+            # an agent that a plugin had asked before may have been taken for this one
+            open_turn.answered = False
+            carried = partial(open_turn.manager.carried, open_turn.turn)
+            open_turn.agent.before_each_request(carried)
+
+    def agent_is_done(
+        self, event: AstrMessageEvent, run_context: object, response: LLMResponse
+    ) -> None:
+        """Note the answer of an event's turn; AstrBot tells of failed and stopped agents too."""
+        open_turn = self.of(event)
+        if open_turn is None or response.role == "err" or event.get_extra(_STOP_REQUESTED):
+            return
+        agent = open_turn.agent
+        if agent is None or (agent.works_in(run_context) and not agent.was_aborted()):
+            open_turn.answered = True
+
     async def close(self) -> None:
-        """Let go of all turns; those that are just ending are seen to their end."""
+        """Let go of all turns, which go on without us, and see their ends stored."""
         self._closed = True
         for open_turn in self._open.values():
             open_turn.task.remove_done_callback(open_turn.on_done)
+            end = _end_of(open_turn)
+            self._start_ending(open_turn, TurnEnd.LEFT if end is TurnEnd.LOST else end)
         self._open.clear()
         await self._ending.finish(seconds=_END_SECONDS)
 
     def _done(self, turn_id: str, task: asyncio.Task[object]) -> None:
         open_turn = self._open.pop(turn_id)
         open_turn.handle.over = True
-        aborted = task.cancelled() or _was_cut_off(open_turn)
-        self._ending.start(_end(open_turn, aborted=aborted), what="Ending a turn")
+        keeps_nothing = task.cancelled() and not open_turn.answered
+        self._start_ending(open_turn, TurnEnd.LOST if keeps_nothing else _end_of(open_turn))
+
+    def _start_ending(self, open_turn: OpenTurn, end: TurnEnd) -> None:
+        self._ending.start(_end(open_turn, end), what="Ending a turn")
 
 
-async def _end(open_turn: OpenTurn, *, aborted: bool) -> None:
+async def _end(open_turn: OpenTurn, end: TurnEnd) -> None:
     try:
-        await open_turn.manager.end_turn(open_turn.turn, aborted=aborted)
+        await open_turn.manager.end_turn(open_turn.turn, end=end)
     except StoreError as error:
         logger.error("The end of a turn could not be stored: %s", error)
 
 
-def _was_cut_off(open_turn: OpenTurn) -> bool:
-    """Tell whether AstrBot keeps nothing, or only a part, of what the turn was handed.
+def _end_of(open_turn: OpenTurn) -> TurnEnd:
+    """Tell how far a turn came.
 
-    AstrBot marks /stop by an extra; /reset, /new and other plugins stop the event; after a failure
-    of the provider there is no answer.
+    An event that was stopped says nothing by itself: plugins that send the answer in their own way
+    stop it too. AstrBot keeps the conversation of an agent that was cut off at work, whoever did it
+    (/stop, /reset, /new, a plugin), and marks the event then; of a failure it keeps nothing.
     """
-    event = open_turn.handle.event
-    return (
-        not open_turn.answered or event.is_stopped() or bool(event.get_extra("agent_user_aborted"))
-    )
+    event, agent = open_turn.handle.event, open_turn.agent
+    if event.get_extra(_CUT_OFF) or (event.get_extra(_STOP_REQUESTED) and not open_turn.answered):
+        return TurnEnd.STOPPED
+    if open_turn.answered or (agent is not None and agent.ended_without_answer()):
+        return TurnEnd.ANSWERED
+    return TurnEnd.LOST
 
 
 def _owner(event: AstrMessageEvent) -> OwnerId:

@@ -14,7 +14,7 @@ import pytest
 
 __all__ = ["Notes", "pytest_collection_modifyitems", "pytest_configure"]
 
-SERVICES: Final = ("postgres", "browser")
+SERVICES: Final = ("postgres",)
 """Markers of tests that need something beside Python."""
 
 

@@ -160,22 +160,34 @@ def locked(environment: Environment) -> Iterator[IO[str]]:
 def build(environment: Environment, requirements: Sequence[str], lock: IO[str]) -> None:
     """Install what is wanted, into a fresh environment where the present one cannot be trusted."""
     uv = shutil.which("uv")
-    work = Work(
-        title=environment.place,
-        log=ROOT / ".venvs" / f"{environment.group}.log",
-        lock=lock,
-        env=clean_environment(),
-    )
-    work.log.write_text("")
     fresh = environment.unfinished_file.exists() or not is_usable(environment, uv)
     what = ", ".join(r for r in requirements if r.startswith("AstrBot")) or "the test tools"
     say(environment, f"making it with {what}, takes minutes" if fresh else "updating it")
     environment.unfinished_file.touch()
-    if fresh:
-        install(work, [sys.executable, "-m", "venv", "--clear", str(environment.folder)])
-    install(work, [*installer(environment, uv), *requirements, "--editable", str(ROOT)])
+    with emptied(ROOT / ".venvs" / "tmp") as temporary:
+        work = Work(
+            title=environment.place,
+            log=ROOT / ".venvs" / f"{environment.group}.log",
+            lock=lock,
+            env=clean_environment() | {"TMPDIR": str(temporary)},
+        )
+        work.log.write_text("")
+        if fresh:
+            install(work, [sys.executable, "-m", "venv", "--clear", str(environment.folder)])
+        install(work, [*installer(environment, uv), *requirements, "--editable", str(ROOT)])
     if environment is DEV:
         link_package_name()
+
+
+@contextlib.contextmanager
+def emptied(folder: Path) -> Iterator[Path]:
+    """An empty folder that is gone afterwards, with whatever a broken-off installer left there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_usable(environment: Environment, uv: str | None) -> bool:

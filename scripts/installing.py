@@ -124,7 +124,7 @@ def follow(work: Work, process: subprocess.Popen[str], output: Output) -> None:
         except subprocess.TimeoutExpired:
             seconds = round(time.monotonic() - start)
             newest = output.newest if len(output.newest) <= 100 else f"{output.newest[:97]}..."
-            print(f"[{work.title}] {seconds:3d} s  {newest}", flush=True)
+            print(f"[{work.title}] {seconds:3d} s  {newest or 'still working'}", flush=True)
         else:
             return
 

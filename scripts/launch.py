@@ -2,18 +2,22 @@
 
     launch.py demo/run.py [ARGUMENTS]
 
-The environment is prepared first, if need be. The program then takes the place of this process,
-so that an interrupt or a signal reaches it alone, with the clone as its working directory.
+The environment is prepared first, if need be; a program that needs none runs in the Python at
+hand. The program then takes the place of this process, so that an interrupt or a signal reaches it
+alone, with the clone as its working directory.
 """
 
 import os
 import sys
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from environments import LATEST, ROOT, prepare
 from installing import SetupFailed
 
 __all__ = ["main"]
+
+NEEDS_NO_ENVIRONMENT: Final = frozenset({"demo/ask.py"})
+"""Of the standard library only: in a fresh clone they answer without any installing."""
 
 
 def become(*command: str) -> NoReturn:
@@ -31,6 +35,8 @@ def main() -> int:
     if not (ROOT / program).is_file():
         print(f"there is no {program} in this clone", file=sys.stderr)
         return 1
+    if program in NEEDS_NO_ENVIRONMENT:
+        become(sys.executable, str(ROOT / program), *arguments)
     try:
         python = prepare(LATEST)
     except SetupFailed as error:

@@ -56,9 +56,7 @@ def parts() -> Iterator[Part]:
             options = ("-m", "host", *lenient)
             yield Part(kind="contract", environment=environment, options=options)
         yield Part(kind="host", environment=environment, options=lenient)
-    for kind in ("e2e", "browser"):
-        if mentions(kind, "def test_"):
-            yield Part(kind=kind, environment=LATEST, options=lenient)
+    yield Part(kind="e2e", environment=LATEST, options=lenient)
 
 
 def mentions(kind: str, text: str) -> bool:

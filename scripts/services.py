@@ -1,10 +1,9 @@
-"""Finds what some tests need beside Python: a PostgreSQL server and a Chromium.
+"""Finds what some tests need beside Python: a PostgreSQL server.
 
 It looks and never starts or changes anything; ``.ci/run`` installs and starts what is missing.
 """
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +13,6 @@ from typing import Final
 __all__ = ["Services", "find_services"]
 
 LOCAL_POSTGRES: Final = "postgresql+asyncpg://postgres@127.0.0.1:5432/test"
-
-CHROMIUMS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 CONNECT: Final = """
 import asyncio, sys
@@ -54,11 +51,6 @@ def find_services(python: Path) -> Services:
         missing["postgres"] = refusal
     else:
         env["TEST_DATABASE_URL"] = url
-    chromium = find_chromium()
-    if chromium:
-        env["TEST_CHROMIUM"] = chromium
-    else:
-        missing["browser"] = "no Chromium"
     return Services(env=env, missing=missing)
 
 
@@ -68,9 +60,3 @@ def refusal_of(python: Path, url: str) -> str:
     if done.returncode == 0:
         return ""
     return (done.stderr.strip().splitlines() or ["no answer"])[-1]
-
-
-def find_chromium() -> str | None:
-    """The path of a Chromium or Chrome, if there is one."""
-    candidates = (os.environ.get("TEST_CHROMIUM"), *CHROMIUMS)
-    return next((path for name in candidates if name and (path := shutil.which(name))), None)

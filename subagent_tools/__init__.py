@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..manager import Settings
+from .board import POST, VIEW, child_tools
 from .calling import call_tool
 from .cancel import CANCEL
 from .create import CREATE
@@ -14,7 +15,7 @@ from .remove import REMOVE
 from .replies import error_text
 from .reset import RESET
 from .spec import CallContext, ToolSpec
-from .transfer import transfer_tool
+from .transfer import TRANSFER, transfer_tool
 from .wait import WAIT
 
 type AnyTool = ToolSpec[Any]
@@ -23,6 +24,8 @@ type AnyTool = ToolSpec[Any]
 def management_tools(settings: Settings) -> tuple[AnyTool, ...]:
     """The tools of the main agent, in a stable order, transfer tools left out."""
     making: tuple[AnyTool, ...] = (CREATE,) if settings.dynamic_agents.enabled else ()
+    board: tuple[AnyTool, ...] = (POST, VIEW) if settings.shared_context_enabled else ()
+    single: tuple[AnyTool, ...] = (TRANSFER,) if settings.dynamic_agents.handoff == "single" else ()
     return (
         *making,
         REMOVE,
@@ -33,6 +36,8 @@ def management_tools(settings: Settings) -> tuple[AnyTool, ...]:
         WAIT,
         CANCEL,
         READ_RESULT,
+        *board,
+        *single,
     )
 
 
@@ -41,6 +46,7 @@ __all__ = [
     "CallContext",
     "ToolSpec",
     "call_tool",
+    "child_tools",
     "error_text",
     "management_tools",
     "transfer_tool",

@@ -7,7 +7,9 @@ from pydantic import Field
 from ..manager import NewAgent
 from ..manager.names import transfer_tool_name
 from .arguments import Arguments
+from .list_agents import tools_text
 from .spec import CallContext, ToolSpec
+from .transfer import TRANSFER
 
 
 class CreateArguments(Arguments):
@@ -55,14 +57,17 @@ class CreateArguments(Arguments):
 async def create(context: CallContext, arguments: CreateArguments) -> str:
     """Make the agent and name its tool."""
     config = await context.manager.create(NewAgent(**arguments.model_dump()), context.turn)
-    tool = transfer_tool_name(config.name)
     settings = context.manager.settings
+    if settings.dynamic_agents.handoff == "single":
+        tool = f'{TRANSFER.name}(name="{config.name}")'
+    else:
+        tool = transfer_tool_name(config.name)
     end = (
         "It goes at the end of your turn unless you call `protect_subagent`."
         if settings.dynamic_agents.auto_cleanup_per_turn
         else "It stays until you remove it."
     )
-    tools = ", ".join(config.tools or ()) or "none"
+    tools = tools_text(config, settings.dynamic_agents)
     return (
         f"Sub-agent {config.name} is ready (tools: {tools}). Call `{tool}` to give it work. {end}"
     )

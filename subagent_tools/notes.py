@@ -4,8 +4,10 @@ It goes into a temporary part of the user turn, never into the system prompt.
 """
 
 from ..manager import Overview, SubAgentManager, Turn
+from ..manager.models import OwnerId
 from ..manager.store.texts import clean
-from .reports import one_line, progress_of, reports
+from .describing import about
+from .reports import progress_of, reports
 
 _ARRIVED = 50
 """Results that one turn is given; more come with the next."""
@@ -16,10 +18,10 @@ async def turn_notes(manager: SubAgentManager, turn: Turn) -> str:
 
     Results of the turn's owner that nobody has had are handed to this turn.
     """
-    overview = await manager.overview()
+    overview = await manager.overview(turn)
     arrived = await manager.collect(turn, most=_ARRIVED)
     live = [run for run in manager.runs.live() if run.owner == turn.asker.owner]
-    parts = [_agents(overview)]
+    parts = [_agents(overview, turn.asker.owner)]
     if live:
         lines = progress_of(live, manager.runs.position)
         parts.append(f"Tasks of this user under way (do not start them again):\n{lines}")
@@ -30,11 +32,11 @@ async def turn_notes(manager: SubAgentManager, turn: Turn) -> str:
     return clean(f"[Sub-agents: state of this chat]\n{text}") if text else ""
 
 
-def _agents(overview: Overview) -> str:
+def _agents(overview: Overview, reader: OwnerId) -> str:
     if not overview.agents:
         return ""
     lines = [
-        f"- {status.config.name}: {one_line(status.config.description, 200) or 'no description'}"
+        f"- {status.config.name}: {about(status.config, reader, most=200)}"
         f" ({len(status.running)} running, {len(status.queued)} queued)"
         for status in overview.agents
     ]

@@ -17,6 +17,11 @@ _LISTED = 10
 """Files made and tools called of one run that are named."""
 _LINES = 50
 """Unfinished runs of one reply."""
+_SENDING = (
+    "to show the user what it made: a tool that sends files by their path, such as "
+    "`send_message_to_user`, if you have one and it may read that path"
+)
+_NOT_KEPT = "it could not be kept: it is gone, a link, larger than 50 MB, or there is no room"
 
 _TITLES: Mapping[RunState, str] = MappingProxyType(
     {
@@ -66,10 +71,23 @@ def _head(run: Run) -> Iterator[str]:
         yield "note: it had reached its step limit, so its work may be unfinished"
     if run.state is RunState.COMPLETED and run.tools_given and not run.tools_used:
         yield "note: it called none of its tools; nothing it says was looked up"
-    for item in run.artifacts[:_LISTED]:
+    yield from _files(run)
+
+
+def _files(run: Run) -> Iterator[str]:
+    """What the run made: where the copies are, and what could not be kept."""
+    kept = [item for item in run.artifacts if item.path]
+    lost = [item for item in run.artifacts if not item.path]
+    for item in kept[:_LISTED]:
         yield f"made {item.kind}: {one_line(item.path, 300)}"
-    if (more := len(run.artifacts) - _LISTED) > 0:
+    if (more := len(kept) - _LISTED) > 0:
         yield f"made {more} more"
+    if kept:
+        yield _SENDING
+    for item in lost[:_LISTED]:
+        yield f"made {item.kind} {one_line(item.name, 60)}, but {_NOT_KEPT}"
+    if (more := len(lost) - _LISTED) > 0:
+        yield f"made {more} more that could not be kept"
 
 
 def facts(run: Run) -> str:

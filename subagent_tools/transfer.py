@@ -5,8 +5,10 @@ from typing import Annotated
 from pydantic import Field
 
 from ..manager import Run, SubAgentConfig
+from ..manager.models import OwnerId
 from ..manager.names import transfer_tool_name
 from .arguments import Arguments
+from .describing import about
 from .reports import report
 from .spec import CallContext, ToolSpec
 
@@ -38,16 +40,41 @@ class TransferArguments(Arguments):
     ] = False
 
 
-def transfer_tool(config: SubAgentConfig) -> ToolSpec[TransferArguments]:
-    """The tool that hands work to this agent."""
+class SingleTransferArguments(TransferArguments):
+    """What the one tool for all sub-agents takes."""
+
+    name: Annotated[str, Field(description="The sub-agent that gets the task.")]
+
+
+async def transfer_to_any(context: CallContext, arguments: SingleTransferArguments) -> str:
+    """Give the named agent a task."""
+    return await _transfer(arguments.name, context, arguments)
+
+
+TRANSFER = ToolSpec(
+    name="transfer_to_subagent",
+    description="Give a task to one of the sub-agents of this chat, named by `name`.",
+    arguments=SingleTransferArguments,
+    handler=transfer_to_any,
+)
+
+
+def transfer_tool(
+    config: SubAgentConfig, *, reader: OwnerId | None = None
+) -> ToolSpec[TransferArguments]:
+    """The tool that hands work to this agent.
+
+    Args:
+        config: The agent.
+        reader: In whose turn the tool is shown; None: nobody in particular.
+    """
 
     async def transfer(context: CallContext, arguments: TransferArguments) -> str:
         return await _transfer(config.name, context, arguments)
 
-    about = config.description or "a specialist made for this conversation"
     return ToolSpec(
         name=transfer_tool_name(config.name),
-        description=f"Give a task to the sub-agent {config.name}: {about}",
+        description=f"Give a task to the sub-agent {config.name}: {about(config, reader)}",
         arguments=TransferArguments,
         handler=transfer,
     )

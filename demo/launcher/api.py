@@ -90,6 +90,16 @@ class AstrBotApi:
         """Open a new chat and return its id."""
         return str(self._data("chat/sessions/new")["session_id"])
 
+    def knows_session(self, session: str) -> bool:
+        """Tell whether there is such a chat; AstrBot itself would silently open a new one."""
+        listed = self._data("chat/sessions")
+        if any(isinstance(each, dict) and each.get("session_id") == session for each in listed):
+            return True
+        # Only the newest chats are listed; of an unknown chat AstrBot shows an empty history.
+        status, body = self._json("GET", f"chat/sessions/{quote(session, safe='')}", None)
+        data = body.get("data")
+        return status == HTTPStatus.OK and isinstance(data, dict) and bool(data.get("history"))
+
     def chat(self, session: str, text: str, *, timeout_seconds: float) -> Iterator[dict[str, Any]]:
         """Send one message and yield the events of the answer as they come.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .api import ApiError, AstrBotApi, LoginRefused, TooManyLogins
-from .data_folder import USER, Instance, read_instance
+from .instance import USER, Instance, read_instance
 from .problem import Problem
 from .settings import data_folder
 
@@ -68,10 +68,16 @@ def ask(question: Question) -> None:
 
     Raises:
         Problem: No answer came.
+        ReaderGone: The output is no longer read.
     """
     try:
         api = _logged_in(question.instances)
         session = question.session or api.new_session()
+        if question.session and not api.knows_session(session):
+            raise Problem(
+                f"there is no chat {session!r}. Give the id that an earlier `make ask` printed "
+                "behind `session`, or leave SESSION out for a new chat."
+            )
         _print(f"session {session}\n")
         printer = _Printer()
         for event in api.chat(session, question.text, timeout_seconds=question.timeout_seconds):
@@ -83,6 +89,10 @@ def ask(question: Question) -> None:
         ) from error
     except (ApiError, OSError, HTTPException, ValueError) as error:
         raise Problem(str(error) or type(error).__name__) from error
+
+
+class ReaderGone(Exception):
+    """Whoever read the output wants no more of it, as `head` does."""
 
 
 class _Printer:
@@ -201,5 +211,8 @@ def _timeout(given: str) -> float:
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise ReaderGone from error

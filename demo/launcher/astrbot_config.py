@@ -9,7 +9,8 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from .data_folder import Login, write_private
+from .data_folder import Login
+from .instance import write_private
 from .problem import Problem
 from .settings import HOST, Model
 

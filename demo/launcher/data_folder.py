@@ -1,10 +1,9 @@
-"""The demo's data folder: is it ours, who uses it, the login kept in it, the running instance.
+"""The demo's data folder: is it ours, who uses it, the login kept in it.
 
 An AstrBot root lies in it. A folder that the demo did not make is never touched.
 """
 
 import json
-import os
 import secrets
 import string
 from dataclasses import asdict, dataclass
@@ -12,16 +11,15 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from .instance import USER, Instance, instance_file, read_instance, write_private
 from .problem import Problem
 
 MARKER = ".astrbot_plugin_subagents_demo"
 LOG = "astrbot.log"
-USER = "astrbot"
 
 _LOCK = "demo.lock"
 _ASTRBOT_LOCK = "astrbot.lock"
 _LOGIN = "login.json"
-_INSTANCE = "instance.json"
 _PASSWORD_LENGTH = 20
 _MARKER_TEXT = "Made by `make run` of astrbot_plugin_subagents. Safe to delete with its folder.\n"
 
@@ -32,17 +30,6 @@ class Login:
 
     user: str
     password: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instance:
-    """A running demo, as `ask` finds it."""
-
-    url: str
-    user: str
-    password: str
-    token: str = ""
-    """Of a login made before: AstrBot slows down many logins in a row."""
 
 
 class DataFolder:
@@ -93,11 +80,11 @@ class DataFolder:
 
     def tell_instance(self, instance: Instance) -> None:
         """Leave word of the running instance for `ask`."""
-        write_private(self.path / _INSTANCE, json.dumps(asdict(instance)))
+        write_private(instance_file(self.path), json.dumps(asdict(instance)))
 
     def forget_instance(self) -> None:
         """Take that word back."""
-        (self.path / _INSTANCE).unlink(missing_ok=True)
+        (instance_file(self.path)).unlink(missing_ok=True)
 
     def _claim(self) -> None:
         if self.path.exists() and not self.path.is_dir():
@@ -134,23 +121,6 @@ class DataFolder:
                 "with DATA=..."
             ) from error
         lock.release()
-
-
-def read_instance(path: Path) -> Instance | None:
-    """Return the instance that runs in a data folder, None when there is no word of one."""
-    try:
-        return Instance(**json.loads((path / _INSTANCE).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
-    new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    new.replace(path)
 
 
 def _read_login(path: Path) -> Login:

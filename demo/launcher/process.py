@@ -1,30 +1,19 @@
-"""AstrBot as a child process: start, log, end.
-
-Its whole output goes to the log file, the important lines also to the screen.
-"""
+"""AstrBot as a child process: start and end."""
 
 import asyncio
 import os
-import re
 import signal
 import sys
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
 
+from .astrbot_output import AstrBotOutput
 from .data_folder import DataFolder
 
 STOP_SECONDS = 15.0
-LAST_LINES = 25
 
 _SCRIPT = Path(__file__).with_name("host.py")
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_HEADER = re.compile(r"^\s*\[\d{2}:\d{2}:\d{2}")
-_IMPORTANT = re.compile(r"\[(?:ERRO|ERROR|CRIT|CRITICAL)\]")
-# AstrBot looks for news in the internet and does without when there is none.
-_HARMLESS = re.compile(r"\[(?:t2i\.network_strategy|utils\.llm_metadata):")
 _LINE_LIMIT = 1024 * 1024
 
 
@@ -32,7 +21,7 @@ class AstrBotProcess:
     """One run of AstrBot in a data folder."""
 
     def __init__(self, folder: DataFolder, port: int) -> None:
-        self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
+        self._output = AstrBotOutput()
         self._folder = folder
         self._port = port
         self._process: asyncio.subprocess.Process | None = None
@@ -42,6 +31,15 @@ class AstrBotProcess:
     def runs(self) -> bool:
         """Whether it was started and has not ended."""
         return self._process is not None and self._process.returncode is None
+
+    @property
+    def last_lines(self) -> Sequence[str]:
+        """The newest lines of its output."""
+        return self._output.last_lines
+
+    def be_quiet(self) -> None:
+        """Show no more of its messages; they still go to the log."""
+        self._output.is_shown = False
 
     async def start(self, environment: Mapping[str, str]) -> None:
         """Start AstrBot; it takes some seconds until it answers."""
@@ -89,23 +87,9 @@ class AstrBotProcess:
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
-        told = True
-        with self._folder.log.open("w", encoding="utf-8") as log:
+        with self._folder.log.open("w", encoding="utf-8") as file:
             while line := await _next_line(process.stdout):
-                plain = _COLOUR.sub("", line).rstrip()
-                _write(log, plain)
-                self.last_lines.append(plain)
-                if _HEADER.match(plain):
-                    told = not _is_important(plain)
-                    if not told:
-                        print(f"  astrbot: {plain}", flush=True)
-                elif not told:
-                    print("  astrbot: (more in the log)", flush=True)
-                    told = True
-
-
-def _is_important(line: str) -> bool:
-    return _IMPORTANT.search(line) is not None and _HARMLESS.search(line) is None
+                self._output.take(line, file)
 
 
 async def _next_line(stream: asyncio.StreamReader) -> str:
@@ -113,8 +97,3 @@ async def _next_line(stream: asyncio.StreamReader) -> str:
         return (await stream.readline()).decode("utf-8", errors="replace")
     except ValueError:
         return "(a line too long to show)\n"
-
-
-def _write(log: TextIO, line: str) -> None:
-    log.write(f"{line}\n")
-    log.flush()

@@ -7,7 +7,7 @@ import asyncio
 
 from .api import ApiError, AstrBotApi, LoginRefused
 from .astrbot_config import PROVIDER_ID
-from .data_folder import Instance
+from .instance import Instance
 from .plugin_files import DOCS_PLUGIN, PLUGIN
 from .problem import Problem
 

@@ -14,7 +14,8 @@ from standin.protocol import MODEL_NAME
 from standin.server import ChatServer
 
 from .astrbot_config import write_config
-from .data_folder import DataFolder, Instance
+from .data_folder import DataFolder
+from .instance import Instance
 from .plugin_files import install_plugins
 from .ports import refuse_taken
 from .process import AstrBotProcess
@@ -115,8 +116,9 @@ async def _serve(
             return _died(astrbot)
         folder.tell_instance(replace(instance, token=token))
         _say(f"WebUI: {instance.url}  user: {instance.user}  password: {instance.password}")
-        where = "" if settings.has_usual_data else f" DATA={settings.data}"
-        _say(f'Ask with `make ask{where} Q="..."`; stop with Ctrl-C.')
+        _say(f"Ask in a second terminal with: {settings.ask_command}")
+        _say("Stop with Ctrl-C. From now on AstrBot's messages go to the log only.")
+        astrbot.be_quiet()
         _say(f"ready {instance.url} {instance.user} {instance.password}")
         await _or_stop(astrbot.ended(), stop)
         return _died(astrbot)

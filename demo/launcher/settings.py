@@ -1,5 +1,6 @@
 """What the environment says about the demo, checked once."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,9 +40,11 @@ class Settings:
         return f"http://{HOST}:{self.port}"
 
     @property
-    def has_usual_data(self) -> bool:
-        """Whether the data folder is the one that is used when none is named."""
-        return self.data == self.clone / DEFAULT_DATA
+    def ask_command(self) -> str:
+        """What to type in a shell to ask this demo something."""
+        is_usual = self.data == self.clone / DEFAULT_DATA
+        where = "" if is_usual else f" DATA={shlex.quote(str(self.data))}"
+        return f'make ask{where} Q="..."'
 
 
 def read_settings(environment: Mapping[str, str], clone: Path) -> Settings:

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .findings import Finding, parse
+from .small_talk import small_talk
 from .texts import say
 from .turn import Turn
-from .words import is_small_talk, language_of
+from .words import language_of
 
 MAX_REPLY_CHARACTERS = 1500
 
@@ -26,8 +27,7 @@ class Report:
 def direct(words: str) -> str:
     """Answer small talk, or a message without words to look up."""
     language = language_of(words)
-    key = "hello" if is_small_talk(words) else "no_words"
-    return _paragraphs([say(key, language), say("about", language)])
+    return _paragraphs([say(small_talk(words) or "no_words", language), say("about", language)])
 
 
 def without_tools(words: str) -> str:

@@ -13,7 +13,7 @@ _NAME = rf"[`\"']?(?P<name>{_NO_NAME}[A-Za-z][A-Za-z0-9_]*)[`\"']?"
 _PLEASE = r"(?:please\s+|请|пожалуйста,?\s+)?"
 _AGENTS = r"(?:sub-?agents?|agents|子代理|субагент\w*)"
 _THE = r"(?:(?:the\s+)?(?:sub-?agent\s+)?|(?:子代理)?\s*|(?:субагента\s+)?)"
-_ENDING = r"[\s.!。！]*"
+_ENDING = r"(?:[\s,，]*(?:please|谢谢|пожалуйста))?[\s.!。！]*"
 
 _NAMED: Mapping[str, str] = MappingProxyType(
     {

@@ -5,12 +5,26 @@ whatever stands around it.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
-_HEAD = re.compile(r"^\W*(?:Findings|Nothing found) for: (?P<task>.*?)\s*$")
+from .words import language_of
+
+_FOUND: Mapping[str, str] = MappingProxyType(
+    {"en": "Findings for", "zh": "查到的内容", "ru": "Найдено по заданию"}
+)
+_NOT_FOUND: Mapping[str, str] = MappingProxyType(
+    {"en": "Nothing found for", "zh": "没有查到", "ru": "Ничего не найдено по заданию"}
+)
+_REASON_WORD: Mapping[str, str] = MappingProxyType({"en": "reason", "zh": "原因", "ru": "причина"})
+
+_HEAD = re.compile(
+    rf"^\W*(?:{'|'.join([*_FOUND.values(), *_NOT_FOUND.values()])}): (?P<task>.*?)\s*$"
+)
 _QUOTED = re.compile(r"^[\s>|]*> (?P<text>\S.*?)\s*$")
 _SOURCE = re.compile(r"^\W*source: (?P<source>\S.*?)\s*$")
-_REASON = re.compile(r"^\W*reason: (?P<reason>\S.*?)\s*$")
+_REASON = re.compile(rf"^\W*(?:{'|'.join(_REASON_WORD.values())}): (?P<reason>\S.*?)\s*$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +49,12 @@ class Finding:
 
 
 def render(finding: Finding) -> str:
-    """Write a finding down."""
+    """Write a finding down in the language of its task."""
+    language = language_of(finding.task)
     if not finding.quotes:
-        lines = [f"Nothing found for: {finding.task}"]
-        return "\n".join([*lines, *([f"reason: {finding.reason}"] if finding.reason else [])])
-    lines = [f"Findings for: {finding.task}"]
+        reason = [f"{_REASON_WORD[language]}: {finding.reason}"] if finding.reason else []
+        return "\n".join([f"{_NOT_FOUND[language]}: {finding.task}", *reason])
+    lines = [f"{_FOUND[language]}: {finding.task}"]
     for quote in finding.quotes:
         lines += [f"> {quote.text}", f"source: {quote.source}"]
     return "\n".join(lines)

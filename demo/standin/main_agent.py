@@ -14,9 +14,10 @@ from .findings import parse
 from .names import CREATE, SEARCH, SINGLE_TRANSFER, TRANSFER, WAIT, call
 from .protocol import ChatReply, ChatRequest, ToolCall
 from .researcher import INSTRUCTIONS
+from .small_talk import is_small_talk
 from .strands import split
 from .turn import Call, Turn
-from .words import agent_name, is_small_talk, keywords
+from .words import agent_name, keywords
 
 MAX_AGENTS = 3
 MAX_NAMES_TRIED = 2
@@ -93,7 +94,8 @@ def _next_calls(job: _Job) -> tuple[ToolCall, ...]:
 def _creates(job: _Job) -> tuple[ToolCall, ...]:
     if CREATE not in job.offered:
         return ()
-    taken = {str(each.arguments.get("name")).lower() for each in job.turn.of(CREATE)}
+    tried = {str(each.arguments.get("name")).lower() for each in job.turn.of(CREATE)}
+    taken = tried | {each.lower() for each in job.offered}
     wanted: list[ToolCall] = []
     for number, strand in enumerate(job.strands[:MAX_AGENTS], start=1):
         tries = job.tries(strand)

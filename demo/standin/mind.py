@@ -9,8 +9,8 @@ import re
 from . import answers, main_agent, researcher
 from .names import CREATE, MANAGEMENT, SEARCH, TRANSFER
 from .protocol import ChatReply, ChatRequest
+from .small_talk import is_small_talk
 from .turn import Turn, read_turn
-from .words import is_small_talk
 
 MAX_TITLE_WORDS = 8
 NO_TITLE = "<None>"

@@ -17,9 +17,12 @@ MAX_CHARACTERS = 420
 _SOURCE = re.compile(r"^\W*(?:\d+\W+)?source:\s*(?P<source>\S.*?)\s*$", re.MULTILINE)
 _PASSAGE = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*|]|\d+[.)])\s)|^\s*```.*$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])")
-_NO_WORDS = re.compile(r"[\s|:-]*|[-*]\s+\[[^\]]*\]\(.*")
-"""Rules of a table, and list items that only point to another page."""
-_HEADING_WEIGHT = 0.5
+_NO_WORDS = re.compile(
+    r"[\s|:-]*|[-*]\s+\[[^\]]*\]\(.*|`[^`]*`[*]?(?:(?:,\s*|\s+or\s+|\s+and\s+)`[^`]*`[*]?)*[.:]?"
+)
+"""Rules of a table, list items that only point to another page, and lists of bare names."""
+_WHOLE_HEADING = 1.0
+"""A heading that holds all that was asked counts as one more word that stands nowhere else."""
 _SHARE_OF_BEST = 0.4
 
 
@@ -33,16 +36,28 @@ class _Passage:
 
 
 def select(reply: str, task: str) -> tuple[Quote, ...]:
-    """Return the passages that meet the key words of a task best, the best first."""
-    wanted = stems(" ".join(keywords(task)))
-    passages = [each for each in _passages(reply) if wanted & (each.said | each.heading)]
+    """Return the passages that meet the key words of a task best, the best first.
+
+    There are none when all passages together meet less than half of the key words: a chance hit
+    on one word is no answer.
+    """
+    asked = [_forms(each) for each in keywords(task)]
+    passages = _passages(reply)
+    told = frozenset[str]().union(*(each.said | each.heading for each in passages))
+    # The documentation is in English: other words stand beside their translation, if they have one.
+    english = [each for each in asked if all(form.isascii() for form in each)]
+    if 2 * sum(bool(each & told) for each in english) < len(english):
+        return ()
+    wanted = frozenset[str]().union(*asked)
+    passages = [each for each in passages if wanted & (each.said | each.heading)]
     common = Counter(word for each in passages for word in wanted & (each.said | each.heading))
 
     def score(passage: _Passage) -> float:
         # A word that stands everywhere says little about this passage.
         inside = sum(1 / common[word] for word in wanted & passage.said)
         above = sum(1 / common[word] for word in wanted & passage.heading)
-        return inside + _HEADING_WEIGHT * above
+        whole = bool(english) and all(each & passage.heading for each in english)
+        return inside + above + (_WHOLE_HEADING if whole else 0.0)
 
     enough = _SHARE_OF_BEST * max(map(score, passages), default=0.0)
     best: dict[str, Quote] = {}
@@ -50,6 +65,10 @@ def select(reply: str, task: str) -> tuple[Quote, ...]:
         if score(passage) >= enough:
             best.setdefault(passage.quote.text, passage.quote)
     return tuple(best.values())[:MAX_QUOTES]
+
+
+def _forms(keyword: str) -> frozenset[str]:
+    return frozenset({keyword}) if keyword.startswith("/") else stems(keyword)
 
 
 def _passages(reply: str) -> list[_Passage]:

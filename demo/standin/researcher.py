@@ -20,17 +20,17 @@ def act(request: ChatRequest, turn: Turn) -> ChatReply:
     words = keywords(turn.words)
     if not searches and words and SEARCH in request.tool_names():
         return ChatReply(tool_calls=(call(SEARCH, query=" ".join(words), limit=SECTIONS),))
-    task = " ".join(turn.words.split())
+    task, language = " ".join(turn.words.split()), language_of(turn.words)
     if not searches:
-        finding = Finding(task=task, reason="the task has no words to look up")
+        finding = Finding(task=task, reason=texts.say("wordless", language))
     elif searches[-1].failed:
         finding = Finding(task=task, reason=" ".join(searches[-1].result.split()))
     else:
         quotes = quoting.select(searches[-1].result, task)
-        reason = "" if quotes else f"no section holds the words {', '.join(words)}"
+        reason = "" if quotes else texts.say("no_hit", language, words=", ".join(words))
         finding = Finding(task=task, quotes=quotes, reason=reason)
     answer = findings.render(finding)
     if INSTRUCTIONS not in request.system_text():
         # Not made by the stand-in's main agent, so a person may read this answer directly.
-        answer = f"{answer}\n\n{texts.say('about', language_of(turn.words))}"
+        answer = f"{answer}\n\n{texts.say('about', language)}"
     return ChatReply(text=answer)

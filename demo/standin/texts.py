@@ -17,7 +17,11 @@ _TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "part of the question, they search the documentation side by side, and I put "
                 "their quotes together."
             ),
+            "thanks": "You are welcome. Ask me more about this plugin whenever you like.",
+            "bye": "Goodbye! Come back whenever you want to know more about this plugin.",
             "nothing": "The documentation says nothing about it that I could find.",
+            "no_hit": "no section of the documentation is about: {words}",
+            "wordless": "the task has no words to look up",
             "failed": "This part could not be done: {reason}",
             "pending": "Still running: {tasks}. The result follows when it is there.",
             "no_tools": (
@@ -35,7 +39,11 @@ _TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "你好！请问我关于这个插件的问题，例如：如何保护子代理，以及运行超时会怎样？"
                 "我会为问题的每个部分创建一个子代理，让它们同时查阅文档，然后把引用合在一起。"
             ),
+            "thanks": "不客气。关于这个插件，欢迎随时再问。",
+            "bye": "再见！想进一步了解这个插件时，欢迎再来。",
             "nothing": "在文档中没有找到相关内容。",
+            "no_hit": "文档中没有关于这些词的章节：{words}",
+            "wordless": "任务里没有可以查询的词",
             "failed": "这一部分未能完成：{reason}",
             "pending": "仍在运行：{tasks}。完成后会给出结果。",
             "no_tools": "这个请求没有给我任何工具，没有工具我无法处理它。",
@@ -52,7 +60,11 @@ _TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "и что происходит при таймауте? Для каждой части вопроса я создам субагента, они "
                 "одновременно поищут в документации, а я сведу цитаты вместе."
             ),
+            "thanks": "Пожалуйста. Спрашивайте об этом плагине, когда захотите.",
+            "bye": "До свидания! Возвращайтесь, если захотите узнать о плагине больше.",
             "nothing": "В документации об этом ничего не нашлось.",
+            "no_hit": "в документации нет раздела об этом: {words}",
+            "wordless": "в задании нет слов, которые можно было бы поискать",
             "failed": "Эту часть выполнить не удалось: {reason}",
             "pending": "Ещё выполняется: {tasks}. Результат придёт, когда будет готов.",
             "no_tools": (

@@ -13,9 +13,13 @@ from .stopwords import STOP_WORDS
 MAX_NAME = 32
 MAX_KEYWORDS = 12
 
+# A path such as /etc/hosts is one word, and so is a command such as /stop: a text that holds the
+# bare word "stop" does not speak of it.
 _WORD = re.compile(
-    r"[A-Za-z][A-Za-z0-9_]*(?:[-.][A-Za-z0-9_]+)*|[А-Яа-яЁё]+|[0-9]+(?:\.[0-9]+)*|[一-鿿]+"
+    r"(?<![\w/.:~])/[A-Za-z][\w-]*(?:/[\w.-]+)*"
+    r"|[A-Za-z][A-Za-z0-9_]*(?:[-.][A-Za-z0-9_]+)*|[А-Яа-яЁё]+|[0-9]+(?:\.[0-9]+)*|[一-鿿]+"
 )
+_ORDER_TO_LIST = re.compile(r"\s*(?:please\s+)?list\b", re.IGNORECASE)
 _TIMEOUT = re.compile(r"\btim(?:e|es|ed|ing)[- ]outs?\b", re.IGNORECASE)
 _SUB_AGENT = re.compile(r"\bsub[- ]agent")
 _STEM_LETTERS = 6
@@ -24,13 +28,8 @@ _CHINESE = re.compile(r"[一-鿿]")
 _RUSSIAN = re.compile(r"[А-Яа-яЁё]")
 _NAME_WORDS = 3
 _RESERVED = frozenset({"all", "system", "main", "user", "subagent", "con", "prn", "aux", "nul"})
-_GREETING = re.compile(
-    r"(hi|hello|hey|good (morning|afternoon|evening)|thanks|thank you|ok|okay|bye|test|ping"
-    r"|who are you|what are you|what can you do|help|how are you"
-    r"|你好|您好|嗨|谢谢|再见|你是谁|你能做什么|привет|здравствуйте?|спасибо|пока"
-    r"|кто ты|что ты умеешь)( (there|you|again|all|everyone|very much))?",
-    re.IGNORECASE,
-)
+# They would make names that read like those of tools: transfer_to_protect_subagent.
+_NO_NAME_PARTS = frozenset({"subagent", "subagents", "for", "to"})
 
 
 def language_of(text: str) -> str:
@@ -40,16 +39,12 @@ def language_of(text: str) -> str:
     return "ru" if _RUSSIAN.search(text) else "en"
 
 
-def is_small_talk(text: str) -> bool:
-    """Tell whether a text is only a greeting, thanks, or asks who is there."""
-    pieces = [each.strip() for each in re.split(r"[.!?,;。！？，；\n]+", text) if each.strip()]
-    return bool(pieces) and all(_GREETING.fullmatch(each) for each in pieces)
-
-
 def keywords(text: str) -> tuple[str, ...]:
     """Return the words that carry the meaning, in order, each once, at most `MAX_KEYWORDS`."""
     found: dict[str, None] = {}
-    for match in _WORD.finditer(_TIMEOUT.sub("timeout", text)):
+    # "List the settings" is about settings, "How do I list them" is about listing.
+    about = _ORDER_TO_LIST.sub("", text, count=1) if _ORDER_TO_LIST.match(text) else text
+    for match in _WORD.finditer(_TIMEOUT.sub("timeout", about)):
         word = match.group().lower()
         for english in _in_english(word):
             found.setdefault(english)
@@ -61,13 +56,15 @@ def keywords(text: str) -> tuple[str, ...]:
 def stems(text: str) -> frozenset[str]:
     """Return the beginnings of all words, so that forms of one word are met as the same.
 
-    Parts of a compound count too; "sub-agent" and "subagent" are one word; Chinese, which has
-    no spaces, is taken by pairs of characters.
+    Parts of a compound count too, and a path or command counts as a whole as well; "sub-agent"
+    and "subagent" are one word; Chinese, which has no spaces, is taken by pairs of characters.
     """
     plain = _SUB_AGENT.sub("subagent", _TIMEOUT.sub("timeout", text.lower()))
     found: set[str] = set()
     for match in _WORD.finditer(plain):
-        for part in re.split(r"[-_.]", match.group()):
+        if match.group().startswith("/"):
+            found.add(match.group())
+        for part in re.split(r"[-_./]", match.group()):
             if _CHINESE.match(part):
                 found.update(part[at : at + 2] for at in range(max(1, len(part) - 1)))
             elif part:
@@ -87,7 +84,7 @@ def agent_name(text: str, *, number: int, taken: frozenset[str] = frozenset()) -
     Returns:
         Letters, digits and underscores, a letter first, at most 32, none of the reserved names.
     """
-    plain = [_as_name(word) for word in keywords(text) if word.isascii()]
+    plain = dict.fromkeys(_as_name(word) for word in keywords(text) if word.isascii())
     name = (
         "_".join([word for word in plain if word][:_NAME_WORDS])
         .lstrip("0123456789_")[:MAX_NAME]
@@ -102,7 +99,8 @@ def agent_name(text: str, *, number: int, taken: frozenset[str] = frozenset()) -
 
 
 def _as_name(word: str) -> str:
-    return re.sub(r"[^a-z0-9_]", "", word.replace(".", "_"))
+    clean = re.sub(r"[^a-z0-9_]", "", word.replace(".", "_"))
+    return "_".join(part for part in clean.split("_") if part not in _NO_NAME_PARTS)
 
 
 def _in_english(word: str) -> list[str]:

@@ -1,23 +1,40 @@
 """The run desk: all runs of one session, from their start to the handing over of results."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+import logging
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
 
+from ..artifacts import keep_artifacts
 from ..errors import LostRun, RunNotFound, ShuttingDown, StoreError
 from ..events import ResultsHanded, RunChanged
 from ..host import AgentRequest
-from ..models import Delivery, OwnerId, Run, RunId, RunState, SessionId, StopReason, Turn
+from ..models import (
+    Delivery,
+    OwnerId,
+    Run,
+    RunId,
+    RunState,
+    SessionId,
+    StopReason,
+    Turn,
+    TurnEnd,
+)
 from ..names import name_key
 from ..services import Services
 from ..settings import Settings
 from ..store.protocol import RunWrite
+from ..store.rows import DamagedRow
 from .budget import DayTokens
 from .execution import Execution, ExecutionPorts
 from .line import Ticket
 from .outbox import Outbox
 from .state import advance
 from .supervisor import Supervisor
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +47,22 @@ class WaitOutcome:
     """The plugin is being reloaded or stopped: the rest goes on after that."""
 
 
+class Children(Protocol):
+    """What the desk needs to know of the children that it lets run."""
+
+    async def request(self, run: Run) -> AgentRequest:
+        """All that a run's child needs, looked up when the run starts."""
+        ...
+
+    def news(self, run_id: RunId) -> tuple[str, ...]:
+        """What a running child has not been told yet."""
+        ...
+
+    def forget(self, run_id: RunId) -> None:
+        """The run's task is done."""
+        ...
+
+
 class RunDesk:
     """Starts, finds, awaits and stops the runs of one session."""
 
@@ -40,13 +73,14 @@ class RunDesk:
         supervisor: Supervisor,
         *,
         day: DayTokens,
-        prepare: Callable[[Run], Awaitable[AgentRequest]],
+        children: Children,
     ) -> None:
         self._session = session
         self._services = services
         self._supervisor = supervisor
         self._live: dict[RunId, Execution] = {}
         self._ended: dict[RunId, Run] = {}
+        self._children = children
         self._missed: dict[RunId, RunWrite] = {}
         self.outbox = Outbox(session, services.store)
         self._ports = ExecutionPorts(
@@ -56,10 +90,11 @@ class RunDesk:
             bus=services.bus,
             line=supervisor.line,
             day=day,
-            prepare=prepare,
+            prepare=children.request,
             delivery=self._delivery,
             over=self._over,
             missed=self._miss,
+            keep=partial(keep_artifacts, files=services.files),
         )
 
     async def start(self, run: Run, settings: Settings) -> Run:
@@ -101,13 +136,19 @@ class RunDesk:
 
     def _execute(self, run: Run, ticket: Ticket, settings: Settings, *, new: bool) -> Execution:
         execution = Execution(
-            run, ticket, self._ports, settings, news=tuple, max_steps=settings.max_steps
+            run,
+            ticket,
+            self._ports,
+            settings,
+            news=lambda: self._children.news(run.run_id),
+            max_steps=settings.max_steps,
         )
         task = self._supervisor.start(execution.execute(new=new), name=f"run {run.run_id}")
         self._live[run.run_id] = execution
 
         def let_go(_: object) -> None:
             self._live.pop(run.run_id, None)
+            self._children.forget(run.run_id)
             execution.let_go()
 
         task.add_done_callback(let_go)
@@ -257,9 +298,9 @@ class RunDesk:
         if execution := self._live.get(run_id):
             execution.hand_over()
 
-    def hand(self, runs: Collection[Run], turn: Turn) -> list[Run]:
+    def hand(self, runs: Collection[Run], turn: Turn, *, passing: bool) -> list[Run]:
         """Give finished results to a turn; those that another has are left out."""
-        ids = self.outbox.hand([run.run_id for run in runs], taker=turn.turn_id)
+        ids = self.outbox.hand([run.run_id for run in runs], taker=turn.turn_id, passing=passing)
         if ids:
             self._services.bus.publish(
                 ResultsHanded(
@@ -273,13 +314,22 @@ class RunDesk:
 
     async def pending(self, owner: OwnerId, most: int) -> list[Run]:
         """Finished runs of this owner whose results nobody has, the oldest ones."""
-        return [await self.find(run_id) for run_id in self.outbox.pending(owner)[:most]]
+        found = [await self._of_result(run_id) for run_id in self.outbox.pending(owner)[:most]]
+        return [run for run in found if run is not None]
 
-    async def settle(self, turn: Turn, *, delivered: bool) -> None:
+    async def _of_result(self, run_id: str) -> Run | None:
+        """The run that a result came from; None when its row is damaged: the others go on."""
+        try:
+            return await self.find(run_id)
+        except DamagedRow as error:
+            logger.warning("The result of task %s is set aside: %s", run_id, error)
+            return None
+
+    async def settle(self, turn: Turn, end: TurnEnd) -> None:
         """Close what a turn was handed, or put it back into the outbox."""
         await self.write_missed()
-        for run_id in await self.outbox.settle(turn.turn_id, delivered=delivered):
-            if delivered and run_id not in self._missed:
+        for run_id in await self.outbox.settle(turn.turn_id, end):
+            if run_id not in self._missed:
                 self._ended.pop(RunId(run_id), None)
 
     async def unread_agents(self) -> set[str]:
@@ -287,7 +337,8 @@ class RunDesk:
         runs = self.live()
         for delivery_id in self.outbox.ids():
             try:
-                runs.append(await self.find(delivery_id))
+                if (run := await self._of_result(delivery_id)) is not None:
+                    runs.append(run)
             except RunNotFound:
                 # its run was deleted by retention: nothing is left to be read
                 await self.outbox.close([delivery_id])

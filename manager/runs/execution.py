@@ -26,6 +26,9 @@ from .state import advance
 
 logger = logging.getLogger(__name__)
 
+_PATIENCE_SECONDS = 1.0
+"""How long whoever waits for a run waits for its end to be stored, too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionPorts:
@@ -45,6 +48,8 @@ class ExecutionPorts:
     """Told once when the run has ended and is written."""
     missed: Callable[[RunWrite], None]
     """Told of an end that the store would not take, so that it is written later."""
+    keep: Callable[[Run], Awaitable[Run]]
+    """Puts what the child made where it stays; gives the run that names it there."""
 
 
 class Execution:
@@ -227,14 +232,36 @@ class Execution:
 
     async def _write_end(self, run: Run) -> None:
         ports = self._ports
+        run = await ports.keep(run)
         steps, messages = self._recorder.take_unwritten() if self._recorder else ((), ())
         write = RunWrite(run=run, steps=steps, messages=messages, delivery=ports.delivery(run))
-        try:
-            await self._write_last(write)
-        except StoreError:
+        writing = asyncio.ensure_future(self._write_last(write))
+        await self._a_while(writing)
+        if not writing.done() or isinstance(writing.exception(), StoreError):
             # the result is handed over from memory all the same
-            logger.exception("The end of run %s could not be stored yet", run.run_id)
             ports.missed(write)
+        else:
+            writing.result()
+        self._tell_end(run)
+        try:
+            await writing
+        except StoreError:
+            logger.exception("The end of run %s could not be stored yet", run.run_id)
+        except LostRun:
+            logger.info("The end of run %s was stored by a later attempt", run.run_id)
+
+    async def _a_while(self, writing: asyncio.Future[None]) -> None:
+        """Wait for a write, but not for long."""
+        clock, over = self._ports.clock, asyncio.Event()
+        take_back = clock.call_at(clock.monotonic() + _PATIENCE_SECONDS, over.set)
+        writing.add_done_callback(lambda _: over.set())
+        try:
+            await over.wait()
+        finally:
+            take_back()
+
+    def _tell_end(self, run: Run) -> None:
+        ports = self._ports
         self._run, self._recorder = run, None
         # before anyone is told, so that who hears of the end finds the place free
         ports.line.leave(run.run_id)

@@ -1,9 +1,14 @@
 """The outbox: results of a session on their way, each handed over exactly once.
 
-Pending -> handed (a tool reply or the head of a turn carries it) -> acknowledged (that turn came
-to its end). A turn that is cut off puts what it was handed back. One process owns a session, so
-what stands in memory decides. Only ends are written: a row that was handed but not acknowledged is
-pending again after a restart, so in the store it never stopped being so.
+Pending -> handed (a tool reply or the head of a turn holds it) -> acknowledged (the model has it
+for good). Two things make that so: an answer of the turn, or, in a turn that was cut off, a model
+request that carried a text which the host keeps. All else goes back when its turn ends.
+
+One process owns a session, so what stands in memory decides. Only ends are written: a row that was
+handed but not acknowledged is pending again after a restart, so in the store it never stopped being
+so.
+
+Source: docs/decisions/0004-runs.md
 """
 
 import logging
@@ -11,12 +16,15 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from ..errors import StoreError
-from ..models import Delivery, DeliveryState, OwnerId, SessionId
+from ..models import Delivery, DeliveryState, OwnerId, SessionId, TurnEnd
 from ..store.protocol import Store
 
 logger = logging.getLogger(__name__)
 
 _OPEN = (DeliveryState.PENDING, DeliveryState.CLAIMED, DeliveryState.HANDED)
+
+MAX_ATTEMPTS = 5
+"""How often a result is handed over before it counts as read, so that none comes back for ever."""
 
 
 class Outbox:
@@ -28,6 +36,10 @@ class Outbox:
         self._open: dict[str, Delivery] = {}
         self._ended: dict[str, DeliveryState] = {}
         """Ends that are not in the store yet."""
+        self._carried: set[str] = set()
+        """Handed, and a model request that held them went out."""
+        self._passing: set[str] = set()
+        """Handed in a text that the host drops after the turn."""
 
     async def load(self) -> None:
         """Read the open deliveries from the store."""
@@ -55,12 +67,20 @@ class Outbox:
         row = self._open.get(delivery_id)
         return row and replace(row, state=DeliveryState.PENDING, taker="")
 
-    def hand(self, delivery_ids: Collection[str], *, taker: str) -> tuple[str, ...]:
+    def hand(
+        self, delivery_ids: Collection[str], *, taker: str, passing: bool = False
+    ) -> tuple[str, ...]:
         """Give those that are pending to a taker.
+
+        Args:
+            delivery_ids: What is to be handed over.
+            taker: Who gets it.
+            passing: The host drops the text after the taker's turn.
 
         Returns:
             The ids that the taker has now; the others were someone else's or are gone.
         """
+        self._take_up(delivery_ids, taker=taker, passing=passing)
         mine = [
             delivery_id
             for delivery_id in delivery_ids
@@ -68,22 +88,57 @@ class Outbox:
         ]
         for delivery_id in mine:
             row = self._open[delivery_id]
-            self._open[delivery_id] = replace(row, state=DeliveryState.HANDED, taker=taker)
+            self._open[delivery_id] = replace(
+                row, state=DeliveryState.HANDED, taker=taker, attempts=row.attempts + 1
+            )
+            if passing:
+                self._passing.add(delivery_id)
         return tuple(mine)
 
-    async def settle(self, taker: str, *, delivered: bool) -> tuple[str, ...]:
-        """Close what a taker was handed, or put it back.
+    def _take_up(self, delivery_ids: Collection[str], *, taker: str, passing: bool) -> None:
+        """Note what a taker that knows a result in passing gets once more, in a text that stays."""
+        for delivery_id in delivery_ids if not passing else ():
+            row = self._open.get(delivery_id)
+            if row is not None and row.taker == taker and delivery_id in self._passing:
+                self._passing.discard(delivery_id)
+                self._carried.discard(delivery_id)
+
+    def carry(self, taker: str) -> None:
+        """A model request goes out that holds all that the taker was handed so far."""
+        self._carried.update(row.delivery_id for row in self._open.values() if row.taker == taker)
+
+    async def settle(self, taker: str, end: TurnEnd) -> tuple[str, ...]:
+        """Acknowledge what a taker has for good, and put the rest back.
 
         Returns:
-            The ids that were settled.
+            The ids that were acknowledged.
         """
-        held = [row.delivery_id for row in self._open.values() if row.taker == taker]
-        if delivered:
-            await self._end(held, DeliveryState.ACKNOWLEDGED)
-        for delivery_id in held if not delivered else ():
-            row = self._open[delivery_id]
-            self._open[delivery_id] = replace(row, state=DeliveryState.PENDING, taker="")
-        return tuple(held)
+        held = [row for row in self._open.values() if row.taker == taker]
+        done: list[str] = []
+        for row in held:
+            if self._is_read(row, end) or _is_worn_out(row):
+                done.append(row.delivery_id)
+            else:
+                back = replace(row, state=DeliveryState.PENDING, taker="")
+                self._open[row.delivery_id] = back
+        ids = {row.delivery_id for row in held}
+        self._carried -= ids
+        self._passing -= ids
+        await self._end(done, DeliveryState.ACKNOWLEDGED)
+        return tuple(done)
+
+    def _is_read(self, row: Delivery, end: TurnEnd) -> bool:
+        """Whether the model has a result for good once its turn has ended like this."""
+        carried = row.delivery_id in self._carried
+        match end:
+            case TurnEnd.ANSWERED:
+                return True
+            case TurnEnd.LEFT:
+                return carried
+            case TurnEnd.STOPPED:
+                return carried and row.delivery_id not in self._passing
+            case TurnEnd.LOST:
+                return False
 
     async def close(self, delivery_ids: Collection[str]) -> None:
         """Nobody is to get these any more."""
@@ -112,3 +167,15 @@ class Outbox:
                 return
             for delivery_id in ids:
                 self._ended.pop(delivery_id, None)
+
+
+def _is_worn_out(row: Delivery) -> bool:
+    if row.attempts < MAX_ATTEMPTS:
+        return False
+    logger.warning(
+        "The result of task %s was handed over %d times and never acknowledged; it is not handed "
+        "over again",
+        row.delivery_id,
+        row.attempts,
+    )
+    return True

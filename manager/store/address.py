@@ -34,19 +34,30 @@ def parse_address(address: str | Path) -> FileAddress | ServerAddress:
 
     Args:
         address: A path, or a URL: `postgresql://`, `postgres://`, `postgresql+asyncpg://`,
-            `sqlite:///` with a path.
+            `sqlite:///` with a path. In a text a path may begin with `~`.
 
     Raises:
-        StoreUnavailable: It is neither; the text does not repeat it.
+        StoreUnavailable: It is neither, or cannot be; the text does not repeat it.
     """
     if isinstance(address, Path):
         return FileAddress(path=address)
+    if any(each == "\0" or "\ud800" <= each <= "\udfff" for each in address):
+        raise StoreUnavailable("its address holds a character that no path and no URL can have")
     for prefix in _SQLITE:
         if address.startswith(prefix):
-            return FileAddress(path=Path(address.removeprefix(prefix)))
+            return FileAddress(path=_path(address.removeprefix(prefix)))
     if "://" not in address:
-        return FileAddress(path=Path(address))
+        return FileAddress(path=_path(address))
     return ServerAddress(dsn=_dsn(address))
+
+
+def _path(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise StoreUnavailable(
+            "its address begins with ~, and the home folder that this stands for is not known"
+        ) from None
 
 
 def _dsn(url: str) -> str:

@@ -1,7 +1,7 @@
 """Rows <-> sessions, agents, messages and notes on the board.
 
 Writing gives a dictionary of column values. Reading is strict: a row that no record can be made
-of raises `StoreUnavailable` and is never guessed at. Runs are in `codec_runs.py`.
+of raises `DamagedRow` and is never guessed at. Runs are in `codec_runs.py`.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Rows <-> runs, their journal and their deliveries.
 
 Writing gives a dictionary of column values. Reading is strict: a row that no record can be made
-of raises `StoreUnavailable` and is never guessed at. The other records are in `codec.py`.
+of raises `DamagedRow` and is never guessed at. The other records are in `codec.py`.
 """
 
 from dataclasses import fields
@@ -60,7 +60,11 @@ def run_values(run: Run) -> Values:
         "image_urls": dump_json(run.image_urls),
         "owner": run.owner,
         "origin": dump_json(
-            {name: text for name in _ORIGIN if (text := getattr(run.origin, name))}
+            {
+                name: value
+                for name in _ORIGIN
+                if (value := getattr(run.origin, name)) or (name == "tools" and value is not None)
+            }
         ),
         "created_at": run.created_at,
         "fence": run.fence,
@@ -194,7 +198,9 @@ def read_delivery(row: Row[Any]) -> Delivery:
 def _origin(text: str) -> Origin:
     # Parts that a later version added are left out: they need no change of the schema.
     found = load_json(text)
-    return Origin(**{name: str(found[name]) for name in _ORIGIN if name in found})
+    tools = found.pop("tools", None)
+    texts = {name: str(found[name]) for name in _ORIGIN if name in found}
+    return Origin(**texts, tools=None if tools is None else tuple(map(str, tools)))
 
 
 def _failure(row: Row[Any]) -> Failure | None:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Integer, Text
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from ..errors import StoreUnavailable
+from .rows import DamagedRow
 from .texts import clean
 
 
@@ -55,14 +55,14 @@ class UtcDateTime(TypeDecorator[datetime]):
         """Make a stored time aware.
 
         Raises:
-            StoreUnavailable: What is stored is no time.
+            DamagedRow: What is stored is no time.
         """
         if value is None or isinstance(value, datetime):
             return value
         try:
             return datetime.fromisoformat(value).replace(tzinfo=UTC)
         except (TypeError, ValueError) as error:
-            raise StoreUnavailable(f"a stored time is damaged: {value!r}") from error
+            raise DamagedRow(f"a stored time is damaged: {value!r}") from error
 
 
 # `json`, not `jsonb`: it keeps the text as it is written. `jsonb` sorts keys, which would change

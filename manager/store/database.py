@@ -1,7 +1,8 @@
 """What the store asks of a database: run functions over a connection, one transaction each.
 
 `sqlite.py` and `postgres.py` hold it. The functions are plain synchronous SQLAlchemy Core over a
-`Connection`, the same for both; SQLAlchemy runs them on the event loop without blocking it.
+`Connection`, the same for both; neither blocks the event loop. They may run in another thread, so
+what they are given must not change meanwhile.
 """
 
 import asyncio

@@ -2,17 +2,18 @@
 
 SQLite has one writer at a time, and beginning and committing cost more than what is written
 between them. When a shared transaction fails it is rolled back, and each of its writers is given
-one of its own: a failing write never takes another one along.
+one of its own: a failing write never takes another one along. When none can be begun, no write is
+to blame and none would fare better: all that wait are refused at once.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ..errors import StoreUnavailable
 
@@ -26,11 +27,22 @@ class _Write:
     result: asyncio.Future[Any]
 
 
+class _NotBegunError(Exception):
+    """No transaction could be begun; its cause says why."""
+
+
 class GroupCommit:
     """Queues writes for one connection and runs them in order of their arrival."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: Connection, thread: Executor) -> None:
+        """Set it up.
+
+        Args:
+            connection: Used by nobody else.
+            thread: Where transactions are run.
+        """
         self._connection = connection
+        self._thread = thread
         self._queue: deque[_Write] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._refused = False
@@ -77,25 +89,52 @@ class GroupCommit:
         return group
 
     async def _commit(self, group: Sequence[_Write]) -> None:
-        shared = await self._attempt(group)
-        if shared.cancelled() or shared.exception() is None:
-            _settle(group, shared)
-            return
-        for write in group:
-            _settle((write,), shared if len(group) == 1 else await self._attempt((write,)))
+        attempt = await self._attempt(group)
+        if len(group) > 1 and _error_of(attempt) is not None:
+            attempt, group = await self._commit_apart(group, attempt)
+        if isinstance(_error_of(attempt), _NotBegunError):
+            group = (*group, *self._queue)
+            self._queue.clear()
+        _settle(group, attempt)
 
-    async def _attempt(self, group: Sequence[_Write]) -> asyncio.Task[list[Any]]:
-        attempt = asyncio.create_task(self._connection.run_sync(_in_transaction, group))
+    async def _commit_apart(
+        self, group: Sequence[_Write], attempt: asyncio.Future[list[Any]]
+    ) -> tuple[asyncio.Future[list[Any]], Sequence[_Write]]:
+        """Give each write a transaction of its own, as long as one can be begun.
+
+        Returns:
+            The last attempt, and the writes that are still to be told of it.
+        """
+        for place, write in enumerate(group):
+            if not isinstance(_error_of(attempt), _NotBegunError):
+                attempt = await self._attempt((write,))
+            if isinstance(_error_of(attempt), _NotBegunError):
+                return attempt, group[place:]
+            _settle((write,), attempt)
+        return attempt, ()
+
+    async def _attempt(self, group: Sequence[_Write]) -> asyncio.Future[list[Any]]:
+        loop = asyncio.get_running_loop()
+        attempt = loop.run_in_executor(self._thread, _in_transaction, self._connection, group)
         await asyncio.wait((attempt,))
         return attempt
 
 
 def _in_transaction(connection: Connection, group: Sequence[_Write]) -> list[Any]:
-    with connection.begin():
+    try:
+        transaction = connection.begin()
+    except Exception as error:
+        raise _NotBegunError from error
+    with transaction:
         return [write.work(connection) for write in group]
 
 
-def _settle(group: Sequence[_Write], attempt: asyncio.Task[list[Any]]) -> None:
+def _error_of(attempt: asyncio.Future[Any]) -> BaseException | None:
+    """The error that writers are told, None for none or a cancellation."""
+    return None if attempt.cancelled() else attempt.exception()
+
+
+def _settle(group: Sequence[_Write], attempt: asyncio.Future[list[Any]]) -> None:
     """Hand an attempt's outcome to its writers, as far as they still wait."""
     waiting = [
         (place, write.result) for place, write in enumerate(group) if not write.result.done()
@@ -103,7 +142,9 @@ def _settle(group: Sequence[_Write], attempt: asyncio.Task[list[Any]]) -> None:
     for place, result in waiting:
         if attempt.cancelled():
             result.cancel()
-        elif error := attempt.exception():
-            result.set_exception(error)
+        elif error := _error_of(attempt):
+            # what the writers wait for is why, not what it means for the group
+            cause = error.__cause__ if isinstance(error, _NotBegunError) else None
+            result.set_exception(cause or error)
         else:
             result.set_result(attempt.result()[place])

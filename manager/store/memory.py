@@ -96,6 +96,7 @@ class MemoryStore(Store):
     @override
     async def save_agent(self, session: SessionId, config: SubAgentConfig) -> None:
         self._check_open()
+        self._keep_session(session, config.created_at)
         self._agents[session, key_of(config.name)] = cleaned(config)
 
     @override
@@ -128,6 +129,8 @@ class MemoryStore(Store):
         self._check_open()
         new = {run.run_id: cleaned(run) for run in runs}
         refuse_known(len(new) < len(runs) or not self._runs.keys().isdisjoint(new))
+        for run in runs:
+            self._keep_session(run.session, run.created_at)
         self._runs.update(new)
 
     @override
@@ -243,6 +246,7 @@ class MemoryStore(Store):
     async def add_shared_entry(self, session: SessionId, entry: SharedEntry, *, keep: int) -> None:
         self._check_open()
         self._board.add(session, entry, keep)
+        self._keep_session(session, entry.at)
 
     @override
     async def load_shared_entries(self, session: SessionId) -> list[SharedEntry]:
@@ -253,6 +257,10 @@ class MemoryStore(Store):
     async def delete_shared_entries(self, session: SessionId, *, sender: str | None = None) -> int:
         self._check_open()
         return self._board.clear(session, sender)
+
+    def _keep_session(self, session: SessionId, at: datetime) -> None:
+        record = SessionRecord(session=session, created_at=at, last_active_at=at)
+        self._sessions.setdefault(session, cleaned(record))
 
     def _check_open(self) -> None:
         if not self._is_open:

@@ -38,8 +38,14 @@ class PostgresDatabase:
 
     async def open(self) -> None:
         """Connect, and bring the schema up to date; processes that start at once take turns."""
-        if not await self.read(migrations.is_newest):
-            await self.write(migrations.upgrade)
+        try:
+            if not await self.read(migrations.is_newest):
+                await self.write(migrations.upgrade)
+        except ValueError:
+            # from the driver, about a part of the address; its text may repeat that part
+            raise StoreUnavailable(
+                "its address has a part that cannot be used; check host, port and parameters"
+            ) from None
 
     async def close(self) -> None:
         """Finish what has begun and close all connections."""

@@ -3,6 +3,10 @@
 `sql.py` holds it in SQLite or PostgreSQL, `memory.py` in dictionaries for tests; one contract
 test holds both. Every method is one transaction. All methods but `open` and `close` may raise
 `StoreUnavailable`.
+
+The first agent, run or note of a session makes its record, with the time of what it was; before
+that nothing is kept of a session unless `save_session` is called. A list leaves out a damaged row,
+which is logged and stays as it is; a damaged row that is asked for by itself is an error.
 """
 
 from collections.abc import Collection, Sequence
@@ -60,7 +64,7 @@ class Store(Protocol):
         ...
 
     async def load_session(self, session: SessionId) -> SessionRecord | None:
-        """The session's record, or None when it was never saved."""
+        """The session's record, or None when nothing is kept of it."""
         ...
 
     async def save_session(self, record: SessionRecord) -> None:

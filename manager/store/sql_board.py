@@ -4,8 +4,9 @@ from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, sel
 
 from ..models import SessionId, SharedEntry
 from .codec import entry_values, read_entry
-from .rows import key_of
+from .rows import key_of, read_sound
 from .schema import shared_entry
+from .session_row import keep_session
 
 _OF_SESSION: BindParameter[str] = bindparam("of_session")
 
@@ -30,13 +31,15 @@ _CLEAR_SENDER = _CLEAR.where(shared_entry.c.sender_key == bindparam("of_sender")
 
 def add(connection: Connection, session: SessionId, entry: SharedEntry, keep: int) -> None:
     """Add a note and let the oldest go."""
+    keep_session(connection, session, entry.at)
     connection.execute(_INSERT, entry_values(session, entry))
     connection.execute(_TRIM, {"of_session": session, "keep": keep})
 
 
 def load(connection: Connection, session: SessionId) -> list[SharedEntry]:
     """The board, oldest first."""
-    return [read_entry(row) for row in connection.execute(_LOAD, {"of_session": session})]
+    values = {"of_session": session}
+    return read_sound(connection, _LOAD, values, read=read_entry, number=shared_entry.c.seq)
 
 
 def clear(connection: Connection, session: SessionId, sender: str | None) -> int:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, bindparam, func, select, update
 
 from ..models import Delivery, DeliveryState, OwnerId, SessionId
 from .codec_runs import delivery_values, read_delivery
+from .rows import read_sound
 from .schema import delivery
 from .statements import insert_if_new
 
@@ -47,7 +48,7 @@ def load(
 ) -> list[Delivery]:
     """The session's results in these states, oldest first."""
     values = {"of_session": session, "in_states": [state.value for state in states]}
-    return [read_delivery(row) for row in connection.execute(_LOAD, values)]
+    return read_sound(connection, _LOAD, values, read=read_delivery, number=delivery.c.id)
 
 
 def pending_owners(connection: Connection) -> list[tuple[SessionId, OwnerId]]:

@@ -10,8 +10,9 @@ from ..models import TERMINAL, Run, RunId, RunState, RunStep, SessionId
 from . import sql_deliveries, sql_messages
 from .codec_runs import read_run, read_step, run_changes, run_values, step_values
 from .protocol import RunWrite
-from .rows import key_of
+from .rows import key_of, read_sound
 from .schema import run, run_step
+from .session_row import keep_session
 from .statements import upsert
 
 is_unfinished = or_(*(run.c.state == state.value for state in RunState if state not in TERMINAL))
@@ -49,6 +50,8 @@ _TOKENS = select(func.sum(run.c.input_tokens + run.c.cached_tokens + run.c.outpu
 def add(connection: Connection, runs: Sequence[Run]) -> None:
     """Insert new runs."""
     if runs:
+        for session, at in {item.session: item.created_at for item in runs}.items():
+            keep_session(connection, session, at)
         connection.execute(_INSERT, [run_values(item) for item in runs])
 
 
@@ -102,13 +105,13 @@ def of_session(
         statement = statement.where(run.c.state.in_([state.value for state in states]))
     if agent is not None:
         statement = statement.where(run.c.agent_key == key_of(agent))
-    rows = connection.execute(statement, {"of_session": session, "most": limit})
-    return [read_run(row) for row in rows]
+    values = {"of_session": session, "most": limit}
+    return read_sound(connection, statement, values, read=read_run, number=run.c.id)
 
 
 def unfinished(connection: Connection) -> list[Run]:
     """Runs of all sessions that are not over, oldest first."""
-    return [read_run(row) for row in connection.execute(_UNFINISHED)]
+    return read_sound(connection, _UNFINISHED, {}, read=read_run, number=run.c.id)
 
 
 def steps(connection: Connection, run_id: RunId) -> list[RunStep]:

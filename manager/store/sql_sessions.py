@@ -7,7 +7,8 @@ from sqlalchemy import BindParameter, Connection, bindparam, delete, exists, sel
 from ..models import SessionId, SessionRecord, SubAgentConfig
 from . import schema
 from .codec import agent_values, read_agent, read_session, session_values
-from .rows import key_of
+from .rows import key_of, read_sound
+from .session_row import keep_session
 from .sql_runs import is_unfinished
 from .statements import upsert
 
@@ -81,11 +82,13 @@ def idle(connection: Connection, before: datetime, limit: int) -> list[SessionId
 
 def load_agents(connection: Connection, session: SessionId) -> list[SubAgentConfig]:
     """The session's agents, oldest first."""
-    return [read_agent(row) for row in connection.execute(_LOAD_AGENTS, {"of_session": session})]
+    values = {"of_session": session}
+    return read_sound(connection, _LOAD_AGENTS, values, read=read_agent, number=_agent.c.id)
 
 
 def save_agent(connection: Connection, session: SessionId, config: SubAgentConfig) -> None:
     """Insert, or replace the one of the same name."""
+    keep_session(connection, session, config.created_at)
     connection.execute(_SAVE_AGENT[connection.dialect.name], agent_values(session, config))
 
 

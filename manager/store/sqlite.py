@@ -1,16 +1,18 @@
 """The database as a SQLite file: one connection that writes, a few that only read.
 
-A lock file beside it keeps a second process out. It is held from `open` to `close` and released
-by the system when the process dies.
+Each transaction runs whole in a thread of the store's own, so that it costs the event loop one
+change of threads and not one for each statement. A lock file beside the database keeps a second
+process out. It is held from `open` to `close` and released by the system when the process dies.
 """
 
+import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Concatenate
 
 from filelock import BaseFileLock, FileLock, Timeout
-from sqlalchemy import URL, AsyncAdaptedQueuePool, Connection, event
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 
 from ..errors import StoreLocked, StoreUnavailable
 from . import migrations
@@ -27,13 +29,16 @@ class SqliteDatabase:
     """One SQLite file, opened for this process alone."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path.resolve()
+        with translated(ValueError, RuntimeError):
+            self._path = path.resolve()
         self._lock: BaseFileLock = FileLock(f"{self._path}.lock")
         self._reader = _engine(self._path, connections=_READERS, mode="ro")
         self._writer = _engine(self._path, connections=1, mode="rwc")
-        event.listen(self._writer.sync_engine, "begin", _begin)
+        event.listen(self._writer, "begin", _begin)
+        self._reading = ThreadPoolExecutor(_READERS, thread_name_prefix="store-read")
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="store-write")
         self._calls = Calls()
-        self._connection: AsyncConnection | None = None
+        self._connection: Connection | None = None
         self._commits: GroupCommit | None = None
 
     async def open(self) -> None:
@@ -41,7 +46,8 @@ class SqliteDatabase:
         with translated():
             self._take_lock()
             self._check_writable()
-            await self._calls.run(self._open())
+            self._connection = await self._calls.run(_in(self._writing, self._open))
+            self._commits = GroupCommit(self._connection, self._writing)
 
     async def close(self) -> None:
         """Finish what has begun, close the file, release the lock."""
@@ -50,12 +56,10 @@ class SqliteDatabase:
             if self._commits is not None:
                 await self._commits.finish()
             try:
-                # The writer goes last: as the last connection it puts the WAL into the file.
-                await self._reader.dispose()
-                if self._connection is not None:
-                    await self._connection.close()
-                await self._writer.dispose()
+                await _in(self._writing, self._let_go)
             finally:
+                self._reading.shutdown()
+                self._writing.shutdown()
                 self._lock.release()
 
     async def read[**P, T](
@@ -63,7 +67,9 @@ class SqliteDatabase:
     ) -> T:
         """Run a function on a connection that cannot write."""
         with translated():
-            return await self._calls.run(self._read(lambda c: work(c, *args, **kwargs)))
+            return await self._calls.run(
+                _in(self._reading, lambda: self._read(lambda c: work(c, *args, **kwargs)))
+            )
 
     async def write[**P, T](
         self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -83,12 +89,23 @@ class SqliteDatabase:
         except Timeout:
             raise StoreLocked(str(self._path)) from None
 
-    async def _open(self) -> None:
+    def _open(self) -> Connection:
         if self._is_there():
-            await self._look()
-        self._connection = await self._writer.connect()
-        await self._connection.run_sync(_prepare)
-        self._commits = GroupCommit(self._connection)
+            self._look()
+        connection = self._writer.connect()
+        try:
+            _prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _let_go(self) -> None:
+        # The writer goes last: as the last connection it puts the WAL into the file.
+        self._reader.dispose()
+        if self._connection is not None:
+            self._connection.close()
+        self._writer.dispose()
 
     def _check_writable(self) -> None:
         # SQLite opens a read-only file without a word, and fails at the first write.
@@ -98,31 +115,40 @@ class SqliteDatabase:
     def _is_there(self) -> bool:
         return self._path.exists() and self._path.stat().st_size > 0
 
-    async def _look(self) -> None:
+    def _look(self) -> None:
         """Refuse a schema that is not ours; not a byte of the file or its folder changes."""
         engine = self._looking_engine()
         try:
-            async with engine.connect() as connection:
-                await connection.run_sync(migrations.is_newest)
+            with engine.connect() as connection:
+                migrations.is_newest(connection)
         finally:
-            await engine.dispose()
+            engine.dispose()
 
-    def _looking_engine(self) -> AsyncEngine:
+    def _looking_engine(self) -> Engine:
         # Without a WAL the file is all there is, and SQLite need not make one in order to read.
         frozen = {} if Path(f"{self._path}-wal").exists() else {"immutable": "1"}
         return _engine(self._path, connections=1, mode="ro", **frozen)
 
-    async def _read[T](self, work: Callable[[Connection], T]) -> T:
-        async with self._reader.connect() as connection:
-            return await connection.run_sync(work)
+    def _read[T](self, work: Callable[[Connection], T]) -> T:
+        with self._reader.connect() as connection:
+            return work(connection)
 
 
-def _engine(path: Path, *, connections: int, **parameters: str) -> AsyncEngine:
-    return create_async_engine(
-        URL.create("sqlite+aiosqlite", database=path.as_uri(), query={"uri": "true", **parameters}),
-        connect_args={"isolation_level": None, "timeout": _BUSY_SECONDS},
+async def _in[T](threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+
+def _engine(path: Path, *, connections: int, **parameters: str) -> Engine:
+    return create_engine(
+        URL.create("sqlite", database=path.as_uri(), query={"uri": "true", **parameters}),
+        # Whichever thread has a connection is alone with it: the pool sees to that.
+        connect_args={
+            "isolation_level": None,
+            "timeout": _BUSY_SECONDS,
+            "check_same_thread": False,
+        },
         hide_parameters=True,
-        poolclass=AsyncAdaptedQueuePool,
+        poolclass=QueuePool,
         pool_size=connections,
         max_overflow=0,
         pool_reset_on_return=None,

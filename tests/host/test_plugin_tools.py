@@ -20,6 +20,8 @@ MANAGEMENT = {
     "wait_for_subagent",
     "cancel_subagent_task",
     "read_subagent_result",
+    "send_shared_context_for_main_agent",
+    "view_shared_context",
 }
 POET = {"name": "poet", "system_prompt": "Write verse.", "description": "Writes verse."}
 

@@ -4,7 +4,7 @@ A test module takes the fixture by naming it: `make_core = core.make_core`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,25 +13,17 @@ from typing import Any, Self, cast
 import pytest
 
 from astrbot_plugin_subagents.manager import (
-    AgentKind,
     DynamicAgentSettings,
     Run,
     Settings,
     SubAgentManager,
     Turn,
+    TurnEnd,
 )
 from astrbot_plugin_subagents.manager.errors import StoreUnavailable
 from astrbot_plugin_subagents.manager.events import Event, RunChanged
-from astrbot_plugin_subagents.manager.host import (
-    AgentOutcome,
-    AgentRequest,
-    RunObserver,
-    ToolResult,
-)
 from astrbot_plugin_subagents.manager.models import (
-    BOT,
     AgentName,
-    Artifact,
     Asker,
     ConversationId,
     DeliveryState,
@@ -42,6 +34,7 @@ from astrbot_plugin_subagents.manager.models import (
     SubAgentConfig,
 )
 from astrbot_plugin_subagents.manager.sessions import Sessions
+from astrbot_plugin_subagents.manager.settings import StaticAgentSettings
 from astrbot_plugin_subagents.manager.store import MemoryStore, Store
 from astrbot_plugin_subagents.manager.testing import (
     EPOCH,
@@ -66,7 +59,7 @@ LONG = 5.0
 class Core:
     """One composition root: sessions over fakes, and everything that was told on its bus."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a test names what it needs, the rest has defaults
         self,
         files: Path,
         *,
@@ -75,7 +68,9 @@ class Core:
         settings: Settings | None = None,
         clock: FakeClock | None = None,
         executor: str = "process1",
+        static: Sequence[str] = (),
     ) -> None:
+        self.static = tuple(StaticAgentSettings(name=name) for name in static)
         self.host = host or FakeHost()
         self.clock = clock or FakeClock()
         self.store: Store = store or MemoryStore()
@@ -105,8 +100,10 @@ class Core:
             await self.sessions.close()
 
     async def open(self, session: str = "chat") -> SubAgentManager:
-        """The manager of a session."""
-        return await self.sessions.open(SessionId(session))
+        """The manager of a session, with the static agents that are configured."""
+        manager = await self.sessions.open(SessionId(session))
+        manager.set_static(self.static)
+        return manager
 
     async def turn(
         self, owner: str = "alice", *, session: str = "chat", is_admin: bool = False
@@ -141,10 +138,10 @@ class Core:
         manager = await self.open(turn.session)
         return next(config for config in manager.agents() if config.name == name)
 
-    async def end(self, turn: Turn, *, aborted: bool = False) -> None:
+    async def end(self, turn: Turn, end: TurnEnd = TurnEnd.ANSWERED) -> None:
         """A turn ends."""
         async with asyncio.timeout(LONG):
-            await (await self.open(turn.session)).end_turn(turn, aborted=aborted)
+            await (await self.open(turn.session)).end_turn(turn, end=end)
 
     async def notes(self, turn: Turn) -> str:
         """What the main agent is told at the head of a turn."""
@@ -296,16 +293,6 @@ def an_agent(name: str, **changes: Any) -> SubAgentConfig:
     return replace(config, **changes)
 
 
-async def with_static(*names: str, protected: bool = True, session: str = "chat") -> Store:
-    """A store in which a session has static agents."""
-    store = MemoryStore()
-    await store.open()
-    for name in names:
-        config = an_agent(name, kind=AgentKind.STATIC, owner=BOT, protected=protected)
-        await store.save_agent(SessionId(session), config)
-    return store
-
-
 def many_agents(**changes: Any) -> Settings:
     """Settings under which the number of agents is no matter."""
     return Settings(dynamic_agents=DynamicAgentSettings(max_dynamic_subagent_count=50), **changes)
@@ -334,44 +321,6 @@ def values_in(node: object) -> list[object]:
     return [node]
 
 
-class MakingHost(FakeHost):
-    """A host whose children's tools make a file each time."""
-
-    def __init__(self, script: Script, made: Artifact) -> None:
-        super().__init__(script)
-        self.made = made
-
-    async def drive(self, request: AgentRequest, observer: RunObserver) -> AgentOutcome:
-        tell = observer.tool_finished
-
-        async def tool_finished(result: ToolResult) -> None:
-            await tell(replace(result, artifacts=(self.made,)))
-
-        observer.tool_finished = tool_finished  # type: ignore[method-assign] # one method of it
-        return await super().drive(request, observer)
-
-
-class PartsHost(FakeHost):
-    """A host whose children's tools answer in parts."""
-
-    def __init__(self, parts: list[dict[str, Any]]) -> None:
-        super().__init__()
-        self.parts = parts
-
-    async def drive(self, request: AgentRequest, observer: RunObserver) -> AgentOutcome:
-        self.requests.append(request)
-        call = {"id": "c1", "type": "function", "function": {"name": "see", "arguments": "{}"}}
-        await observer.messages_added(
-            [
-                {"role": "user", "content": request.prompt},
-                {"role": "assistant", "content": None, "tool_calls": [call]},
-                {"role": "tool", "tool_call_id": "c1", "content": self.parts},
-                {"role": "assistant", "content": "done"},
-            ]
-        )
-        return AgentOutcome(text="done")
-
-
 def replies_by_task(**scripts: Script) -> Script:
     """A script for each task text."""
     chosen: Mapping[str, Script] = scripts
@@ -385,8 +334,6 @@ __all__ = [
     "Hang",
     "Hold",
     "MakeCore",
-    "MakingHost",
-    "PartsHost",
     "SessionId",
     "TroubledStore",
     "an_agent",
@@ -401,5 +348,4 @@ __all__ = [
     "states_of",
     "task_id",
     "values_in",
-    "with_static",
 ]

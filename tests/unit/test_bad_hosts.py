@@ -225,8 +225,10 @@ async def test_a_close_waits_for_a_child_that_lets_go_late(make_core: core.MakeC
     await it.create("scout", turn)
     await it.call("transfer_to_scout", turn, input="x", background_task=True)
     await reached.wait()
-    closing = asyncio.create_task(it.sessions.close())
+    waiting = asyncio.create_task(it.call("wait_for_subagent", turn))
     await core.settled()
+    closing = asyncio.create_task(it.sessions.close())
+    assert "is being reloaded" in await waiting
     assert not closing.done()
 
     gate.set()

@@ -1,6 +1,7 @@
 """The two clocks of a run: total, and idle, which stands still while something limited is open."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
@@ -132,6 +133,48 @@ async def test_a_run_that_is_over_leaves_no_clock_behind(make_core: core.MakeCor
     await core.settled()
 
     assert it.events == before
+
+
+class CountingClock(FakeClock):
+    """A clock that knows how many calls it still has to make."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: set[object] = set()
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
+        mark = object()
+        self.open.add(mark)
+
+        def call() -> None:
+            self.open.discard(mark)
+            callback()
+
+        take_back = super().call_at(when, call)
+
+        def forget() -> None:
+            self.open.discard(mark)
+            take_back()
+
+        return forget
+
+
+async def test_neither_runs_nor_waits_leave_a_timer_behind(make_core: core.MakeCore) -> None:
+    clock = CountingClock()
+    hang = Hang()
+    it = await make_core(says(hang, Say(text="done")), clock=clock)
+    turn = await it.turn()
+    await it.create("scout", turn)
+    before = len(clock.open)
+    run_id = core.task_id(await it.call("transfer_to_scout", turn, input="x", background_task=True))
+    waiting = asyncio.create_task(it.call("wait_for_subagent", turn, task_id=run_id))
+    await core.settled()
+    assert len(clock.open) == before + 3
+
+    hang.gate.set()
+    await waiting
+
+    assert len(clock.open) == before
 
 
 def test_each_clock_calls_at_most_once() -> None:

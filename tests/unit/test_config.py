@@ -6,7 +6,11 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from astrbot_plugin_subagents.manager.settings import DynamicAgentSettings, Settings
+from astrbot_plugin_subagents.manager.settings import (
+    DynamicAgentSettings,
+    Settings,
+    StaticAgentSettings,
+)
 from astrbot_plugin_subagents.plugin.config import ConfigProblem, parse_settings
 
 
@@ -43,19 +47,25 @@ def test_zero_and_the_empty_text_are_values() -> None:
         ("enabled", "yes", "str", "true or false"),
         ("enabled", 1, "int", "true or false"),
         ("enabled", None, "NoneType", "true or false"),
-        ("max_steps", "30", "str", "a whole number of at least 1"),
-        ("max_steps", True, "bool", "a whole number of at least 1"),
-        ("max_steps", 1.5, "float", "a whole number of at least 1"),
-        ("max_steps", 0, "int", "a whole number of at least 1"),
-        ("result_maxlen", 199, "int", "a whole number of at least 200"),
-        ("session_expiry_days", -1, "int", "a whole number of at least 0"),
-        ("execution_timeout", "fast", "str", "a number of at least 0"),
-        ("execution_timeout", False, "bool", "a number of at least 0"),
-        ("execution_timeout", -0.5, "float", "a number of at least 0"),
-        ("execution_timeout", math.nan, "float", "a number of at least 0"),
-        ("execution_timeout", math.inf, "float", "a number of at least 0"),
+        ("max_steps", "30", "str", "a whole number of at least 1 and at most 1000000000"),
+        ("max_steps", True, "bool", "a whole number of at least 1 and at most 1000000000"),
+        ("max_steps", 1.5, "float", "a whole number of at least 1 and at most 1000000000"),
+        ("max_steps", 0, "int", "a whole number of at least 1 and at most 1000000000"),
+        ("result_maxlen", 199, "int", "a whole number of at least 200 and at most 1000000000"),
+        ("session_expiry_days", -1, "int", "a whole number of at least 0 and at most 1000000000"),
+        ("execution_timeout", "fast", "str", "a number of at least 0 and at most 1000000000"),
+        ("execution_timeout", False, "bool", "a number of at least 0 and at most 1000000000"),
+        ("execution_timeout", -0.5, "float", "a number of at least 0 and at most 1000000000"),
+        ("execution_timeout", math.nan, "float", "a number of at least 0 and at most 1000000000"),
+        ("execution_timeout", math.inf, "float", "a number of at least 0 and at most 1000000000"),
         ("database_url", {"password": "pw"}, "dict", "a text"),
         ("dynamic_agents", ["x"], "list", "a group of settings"),
+        ("static_agents", {"name": "x"}, "dict", "a list of groups of settings"),
+        ("shared_context_maxlen", 0, "int", "a whole number of at least 1 and at most 1000000000"),
+        ("manage_core_subagents", "no", "str", "true or false"),
+        ("workdir_roots", ["/srv", "data"], "list", "a list of absolute paths"),
+        ("workdir_roots", ["/srv\0"], "list", "a list of absolute paths"),
+        ("workdir_roots", "/srv", "str", "a list of absolute paths"),
     ],
 )
 def test_a_value_that_does_not_fit_is_a_problem_and_the_rest_works(
@@ -65,6 +75,16 @@ def test_a_value_that_does_not_fit_is_a_problem_and_the_rest_works(
 
     assert settings == Settings(history_enabled=False)
     assert problems == (ConfigProblem(key=key, found=found, accepted=accepted),)
+
+
+@pytest.mark.parametrize("value", ["per agent", "SINGLE", "", 1, None])
+def test_a_choice_takes_only_what_is_offered(value: object) -> None:
+    settings, problems = parse_settings({"dynamic_agents": {"handoff": value}})
+
+    assert settings == Settings()
+    assert [(each.key, each.accepted) for each in problems] == [
+        ("dynamic_agents.handoff", "one of `per_agent`, `single`")
+    ]
 
 
 @pytest.mark.parametrize("value", ["astrbot_execute_shell", {"a": 1}, [1], None])
@@ -86,10 +106,13 @@ def test_blanks_around_names_and_empty_names_are_dropped() -> None:
     assert problems == ()
 
 
-def test_a_number_that_no_float_holds_is_taken_as_it_is() -> None:
-    settings, problems = parse_settings({"execution_timeout": 10**400})
+@pytest.mark.parametrize("key", ["execution_timeout", "subagent_history_maxlen", "result_maxlen"])
+def test_a_number_that_no_clock_or_store_can_take_is_a_problem(key: str) -> None:
+    most, problems = parse_settings({key: 1_000_000_000})
+    settings, too_much = parse_settings({key: 10**400})
 
-    assert (settings.execution_timeout, problems) == (10**400, ())
+    assert (getattr(most, key), problems) == (1_000_000_000, ())
+    assert (settings, [each.key for each in too_much]) == (Settings(), [key])
 
 
 def test_an_unknown_name_is_a_problem_that_gives_the_nearest_key() -> None:
@@ -140,8 +163,8 @@ def test_texts_name_key_type_and_what_is_accepted() -> None:
 
     assert [each.text for each in problems] == [
         (
-            "`max_steps` takes a whole number of at least 1; a str that does not fit was found, "
-            "so the default is used."
+            "`max_steps` takes a whole number of at least 1 and at most 1000000000; a str that "
+            "does not fit was found, so the default is used."
         ),
         "`max_step` (int) is no setting and is ignored. Did you mean `max_steps`?",
     ]
@@ -153,7 +176,9 @@ def _other_values(group: type[Any]) -> tuple[dict[str, Any], Any]:
     expected: dict[str, Any] = {}
     for name, hint in get_type_hints(group).items():
         default = getattr(group(), name)
-        if is_dataclass(default):
+        if name in _BY_HAND:
+            raw[name], expected[name] = _BY_HAND[name]
+        elif is_dataclass(default):
             raw[name], expected[name] = _other_values(hint)
         elif isinstance(default, bool):
             raw[name] = expected[name] = not default
@@ -164,3 +189,11 @@ def _other_values(group: type[Any]) -> tuple[dict[str, Any], Any]:
         else:
             raw[name], expected[name] = ["one", "two"], ("one", "two")
     return raw, group(**expected)
+
+
+_BY_HAND: dict[str, tuple[Any, Any]] = {
+    "handoff": ("single", "single"),
+    "static_agents": ([{"name": "poet"}], (StaticAgentSettings(name="poet"),)),
+    "workdir_roots": (["/srv/one", "/srv/two"], ("/srv/one", "/srv/two")),
+}
+"""Keys that do not take just any value of their type."""

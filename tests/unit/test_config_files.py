@@ -3,14 +3,17 @@
 import json
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, TypeAliasType, get_args, get_type_hints
 
 import pytest
 
-from astrbot_plugin_subagents.manager.settings import Settings
+from astrbot_plugin_subagents.manager.settings import Settings, StaticAgentSettings
+from astrbot_plugin_subagents.plugin.config import parse_settings
 
 ROOT = Path(__file__).parents[2]
 LOCALES = ("en-US", "zh-CN", "ru-RU")
+UNTRANSLATED = "static_agents.templates.agent.name"
+"""AstrBot looks for the text of this key where it looks for the template's name."""
 
 
 def test_the_schema_has_the_keys_types_and_defaults_of_the_settings() -> None:
@@ -31,7 +34,28 @@ def test_every_key_of_the_schema_says_what_it_is() -> None:
 def test_a_locale_has_a_text_for_every_key_and_for_nothing_else(locale: str) -> None:
     texts = _locale(locale)["config"]
 
-    assert _keys_of_texts(texts) == [key for key, _ in _items(_schema())]
+    keys = [key for key, _ in _items(_schema()) if key != UNTRANSLATED]
+    assert _keys_of_texts(texts) == keys
+
+
+def test_a_setting_with_choices_names_each_of_them() -> None:
+    choices = {key: item for key, item in _items(_schema()) if "options" in item}
+
+    assert choices
+    assert [
+        key for key, item in choices.items() if len(item["labels"]) != len(item["options"])
+    ] == []
+
+
+def test_the_defaults_of_the_schema_are_settings_without_a_problem() -> None:
+    schema = _schema()
+    (template,) = schema["static_agents"]["templates"].values()
+    entry = {**_defaults(template["items"]), "__template_key": "agent", "name": "poet"}
+
+    settings, problems = parse_settings({**_defaults(schema), "static_agents": [entry]})
+
+    assert problems == ()
+    assert settings == Settings(static_agents=(StaticAgentSettings(name="poet"),))
 
 
 @pytest.mark.parametrize("locale", LOCALES)
@@ -49,7 +73,7 @@ def test_there_are_no_other_locales() -> None:
 
 
 def test_english_is_the_language_of_the_schema() -> None:
-    texts = {key: (item["description"], item["hint"]) for key, item in _items(_schema())}
+    texts = {key: _text(item) for key, item in _items(_schema()) if key != UNTRANSLATED}
 
     assert _texts(_locale("en-US")["config"]) == texts
 
@@ -60,11 +84,20 @@ def test_nothing_was_left_in_english(locale: str) -> None:
     translated = _texts(_locale(locale)["config"])
 
     assert [key for key, text in translated.items() if text == english[key]] == []
+    assert [key for key, text in english.items() if text[2] and not translated[key][2]] == []
 
 
 def _schema() -> dict[str, Any]:
     schema: dict[str, Any] = json.loads((ROOT / "_conf_schema.json").read_text("utf-8"))
     return schema
+
+
+def _defaults(items: dict[str, Any]) -> dict[str, Any]:
+    """What AstrBot writes for a user who has set nothing."""
+    return {
+        key: _defaults(item["items"]) if item["type"] == "object" else item["default"]
+        for key, item in items.items()
+    }
 
 
 def _locale(name: str) -> dict[str, Any]:
@@ -74,11 +107,16 @@ def _locale(name: str) -> dict[str, Any]:
 
 
 def _items(schema: dict[str, Any], prefix: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Every key with its entry; AstrBot calls an entry of a list after its template."""
     found = []
     for name, item in schema.items():
         found.append((prefix + name, item))
         if item["type"] == "object":
             found += _items(item["items"], f"{prefix}{name}.")
+        for kind, template in item.get("templates", {}).items():
+            place = f"{prefix}{name}.templates.{kind}"
+            found.append((place, {**template, "type": "template", "description": template["name"]}))
+            found += _items(template["items"], f"{place}.")
     return found
 
 
@@ -86,32 +124,62 @@ def _keys_of_texts(texts: dict[str, Any]) -> list[str]:
     return list(_texts(texts))
 
 
-def _texts(texts: dict[str, Any], prefix: str = "") -> dict[str, tuple[str, str]]:
-    found: dict[str, tuple[str, str]] = {}
+def _texts(texts: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Description, hint and names of choices, by key; a template has a name for a description."""
+    found: dict[str, Any] = {}
     for name, entry in texts.items():
-        found[prefix + name] = (entry["description"], entry["hint"])
+        found[prefix + name] = _text(entry)
         groups = {key: value for key, value in entry.items() if isinstance(value, dict)}
+        for kind, template in groups.pop("templates", {}).items():
+            place = f"{prefix}{name}.templates.{kind}"
+            found[place] = (template["name"], template["hint"], None)
+            items = {key: value for key, value in template.items() if isinstance(value, dict)}
+            found |= _texts(items, f"{place}.")
         found |= _texts(groups, f"{prefix}{name}.")
     return found
 
 
+def _text(entry: dict[str, Any]) -> Any:
+    return entry["description"], entry["hint"], entry.get("labels")
+
+
 def _shape_of_schema(schema: dict[str, Any]) -> dict[str, Any]:
     kinds = {"text": "string"}
-    return {
-        name: _shape_of_schema(item["items"])
-        if item["type"] == "object"
-        else (kinds.get(item["type"], item["type"]), item["default"])
-        for name, item in schema.items()
-    }
+    shape: dict[str, Any] = {}
+    for name, item in schema.items():
+        if item["type"] == "object":
+            shape[name] = _shape_of_schema(item["items"])
+        elif item["type"] == "template_list":
+            (template,) = item["templates"].values()
+            shape[name] = [item["default"], _shape_of_schema(template["items"])]
+        else:
+            kind = tuple(item["options"]) if "options" in item else item["type"]
+            shape[name] = (kinds.get(kind, kind), item["default"])
+    return shape
 
 
 def _shape_of_settings(settings: Any) -> dict[str, Any]:
-    kinds = {bool: "bool", int: "int", float: "float", str: "string", tuple[str, ...]: "list"}
     shape: dict[str, Any] = {}
     for name, hint in get_type_hints(type(settings)).items():
         value = getattr(settings, name)
         if is_dataclass(value):
             shape[name] = _shape_of_settings(value)
+        elif hint == tuple[StaticAgentSettings, ...]:
+            shape[name] = [list(value), _shape_of_settings(StaticAgentSettings(name=""))]
         else:
-            shape[name] = (kinds[hint], list(value) if isinstance(value, tuple) else value)
+            shape[name] = (_kind(hint), _as_json(value))
     return shape
+
+
+def _kind(hint: Any) -> Any:
+    if isinstance(hint, TypeAliasType):
+        return get_args(hint.__value__)
+    names = dict.fromkeys((tuple[str, ...], tuple[str, ...] | None), "list")
+    return {bool: "bool", int: "int", float: "float", str: "string", **names}[hint]
+
+
+def _as_json(value: Any) -> Any:
+    # AstrBot's page knows no null in a list; all is written as a star there
+    if value is None:
+        return ["*"]
+    return list(value) if isinstance(value, tuple) else value

@@ -79,6 +79,50 @@ async def test_without_clean_up_the_reply_says_that_the_agent_stays(
     assert "It stays until you remove it." in reply
 
 
+async def tools_told(it: core.Core, name: str) -> tuple[str, str]:
+    """What the reply to making an agent and the list of agents say of its tools."""
+    turn = await it.turn()
+    made = await it.call(
+        "create_subagent", turn, name=name, system_prompt="Go.", tools=["search", "write"]
+    )
+    listed = await it.call("list_subagents", turn)
+    block = next(block for block in listed.split("\n\n") if block.startswith(f"{name} "))
+    return (
+        made.partition("(tools: ")[2].partition(")")[0],
+        block.partition("  tools: ")[2].partition("\n")[0],
+    )
+
+
+async def test_tools_that_every_sub_agent_has_are_told_beside_those_it_was_given(
+    make_core: core.MakeCore,
+) -> None:
+    dynamic = DynamicAgentSettings(
+        tools_inherent=("shell", "search", "denied"), tools_blacklist=("denied",)
+    )
+    it = await make_core(host=a_host(), settings=Settings(dynamic_agents=dynamic))
+
+    told = await tools_told(it, "scout")
+
+    assert told == ("search, write; and, where the bot has them: shell",) * 2
+
+
+async def test_without_tools_that_every_sub_agent_has_only_the_given_ones_are_told(
+    make_core: core.MakeCore,
+) -> None:
+    bare = Settings(dynamic_agents=DynamicAgentSettings(tools_inherent=()))
+    it = await make_core(host=a_host(), settings=bare)
+
+    assert await tools_told(it, "scout") == ("search, write",) * 2
+
+
+async def test_a_static_agent_has_none_of_the_tools_of_dynamic_ones(
+    make_core: core.MakeCore,
+) -> None:
+    it = await make_core(static=("clerk",))
+
+    assert "  tools: none\n" in await it.call("list_subagents", await it.turn())
+
+
 async def test_the_same_name_again_replaces_the_agent_and_its_memory_is_fresh(
     make_core: core.MakeCore,
 ) -> None:
@@ -147,7 +191,7 @@ REFUSALS: dict[str, tuple[SetUp, dict[str, Any], tuple[str, ...]]] = {
     "unknown tool": (
         nothing,
         {"tools": ["serch"]},
-        ("serch", "Did you mean 'search'?", "search, write"),
+        ("serch", "Did you mean 'search'?", "Known: search, write."),
     ),
     "black-listed tool": (
         nothing,
@@ -210,7 +254,7 @@ async def test_an_admin_may_not_put_an_agent_in_the_place_of_a_members(
 
 
 async def test_a_static_agent_may_not_be_replaced(make_core: core.MakeCore) -> None:
-    it = await make_core(store=await core.with_static("clerk"))
+    it = await make_core(static=("clerk",))
     turn = await it.turn()
     before = await core.snapshot(it)
 
@@ -223,7 +267,7 @@ async def test_a_static_agent_may_not_be_replaced(make_core: core.MakeCore) -> N
 
 async def test_static_agents_take_no_place_of_dynamic_ones(make_core: core.MakeCore) -> None:
     it = await make_core(
-        store=await core.with_static("clerk"),
+        static=("clerk",),
         settings=Settings(dynamic_agents=DynamicAgentSettings(max_dynamic_subagent_count=1)),
     )
 

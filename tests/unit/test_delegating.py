@@ -2,13 +2,14 @@
 
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 
-from astrbot_plugin_subagents.manager import Run, RunState, SessionId, Settings
+from astrbot_plugin_subagents.manager import Run, RunState, SessionId, Settings, TurnEnd
 from astrbot_plugin_subagents.manager.events import ModelCalled, ResultsHanded, RunChanged
 from astrbot_plugin_subagents.manager.host import AgentRequest, ToolScope
-from astrbot_plugin_subagents.manager.models import OwnerId, RunId, ToolUse, Usage
+from astrbot_plugin_subagents.manager.models import Origin, OwnerId, RunId, ToolUse, Usage
 from astrbot_plugin_subagents.manager.settings import MANAGEMENT_TOOLS
 from astrbot_plugin_subagents.manager.testing import EPOCH, Fail, FakeHost, Hang, Say, Use, says
 from support import core
@@ -60,7 +61,7 @@ async def test_a_child_gets_its_prompt_its_tools_and_where_it_comes_from(
             denied=frozenset(MANAGEMENT_TOOLS),
         ),
         provider_id="main",
-        origin=turn.origin,
+        origin=replace(turn.origin, turn_id=turn.turn_id, tools=("search", "write")),
         member_rights=True,
         turn=turn,
     )
@@ -89,6 +90,7 @@ async def test_a_finished_run_is_stored_as_it_was(make_core: core.MakeCore) -> N
         state=RunState.COMPLETED,
         input="Look.",
         owner=OwnerId("alice"),
+        origin=Origin(turn_id=turn.turn_id, tools=("search", "write")),
         created_at=EPOCH,
         started_at=EPOCH,
         finished_at=EPOCH,
@@ -232,6 +234,42 @@ async def test_near_the_hosts_limit_a_task_goes_on_in_the_background(
     await it.until_over(run_id)
     assert "\nat last\n" in await it.notes(await it.turn())
     assert "at last" not in await it.notes(await it.turn())
+
+
+async def test_a_task_that_went_into_the_background_outlives_a_stopped_turn(
+    make_core: core.MakeCore,
+) -> None:
+    hang = Hang()
+    it = await make_core(says(hang))
+    turn = await it.turn()
+    await it.create("scout", turn)
+    work = asyncio.create_task(it.call("transfer_to_scout", turn, seconds_left=5, input="Look."))
+    await hang.reached.wait()
+    it.clock.advance(5)
+    run_id = core.task_id(await work)
+
+    await it.end(turn, TurnEnd.STOPPED)
+
+    assert (await it.run(run_id)).state is RunState.RUNNING
+
+
+async def test_a_task_that_went_into_the_background_in_the_line_stays_there(
+    make_core: core.MakeCore,
+) -> None:
+    hang = Hang()
+    it = await make_core(says(hang, Say(text="done")))
+    turn = await it.turn()
+    await it.create("scout", turn)
+    await it.call("transfer_to_scout", turn, input="first", background_task=True)
+    work = asyncio.create_task(it.call("transfer_to_scout", turn, seconds_left=5, input="second"))
+    await core.settled()
+    it.clock.advance(5)
+    run_id = core.task_id(await work)
+
+    hang.gate.set()
+    await it.until_over(run_id)
+
+    assert (await it.run(run_id)).background
 
 
 async def test_a_failed_child_is_told_as_failed_with_what_it_had(

@@ -16,10 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from astrbot_plugin_subagents.manager import RunState, Settings, Turn
+from astrbot_plugin_subagents.manager import RunState, Settings, Turn, TurnEnd
 from astrbot_plugin_subagents.manager.events import ResultsHanded, RunChanged
 from astrbot_plugin_subagents.manager.host import AgentRequest
 from astrbot_plugin_subagents.manager.models import AgentName
+from astrbot_plugin_subagents.manager.runs.outbox import MAX_ATTEMPTS
 from astrbot_plugin_subagents.manager.store import MemoryStore, Store
 from astrbot_plugin_subagents.manager.testing import Act, FakeClock, FakeHost, Hang, Say, Use
 from support import core
@@ -28,6 +29,12 @@ type Call = Callable[[World, int], tuple[str, dict[str, Any]]]
 
 AGENTS = ("a", "b")
 OWNERS = ("alice", "bob")
+ENDS = {
+    "turn ends": TurnEnd.ANSWERED,
+    "turn is stopped": TurnEnd.STOPPED,
+    "turn is lost": TurnEnd.LOST,
+}
+TURN_OPS = ("model is asked", *ENDS)
 
 
 class SlowStore:
@@ -61,6 +68,8 @@ class World:
         self.ends: list[asyncio.Task[None]] = []
         self.turns: dict[str, Turn] = {}
         self.delivered: Counter[str] = Counter()
+        self.carried: defaultdict[str, list[str]] = defaultdict(list)
+        """What each turn's model has been told, by the turn's id."""
         self.roots: list[core.Core] = []
         self.let_go = False
 
@@ -109,17 +118,24 @@ class World:
         ]
         return known[pick % len(known)] if known else "none"
 
-    async def end_turn(self, owner: str, *, aborted: bool) -> None:
+    async def ask_model(self, owner: str) -> None:
+        """A model request of the user's turn goes out, once its calls have returned."""
+        turn = self.turns[owner]
+        await self.answered(self.calls[turn.turn_id])
+        (await self.it.open()).carried(turn)
+        self.carried[turn.turn_id] = self.handed(turn)
+
+    async def end_turn(self, owner: str, end: TurnEnd) -> None:
         turn = self.turns[owner]
         self.turns[owner] = await self.it.turn(owner)
-        if aborted:
-            for call in self.calls[turn.turn_id]:
-                call.cancel()
-        else:
+        if end is TurnEnd.ANSWERED:
             # a model has all its answers before it ends its turn
             await self.answered(self.calls.pop(turn.turn_id, []))
-        self.note_end(turn, delivered=not aborted)
-        self.ends.append(asyncio.create_task(self.it.end(turn, aborted=aborted)))
+        else:
+            for call in self.calls[turn.turn_id]:
+                call.cancel()
+        self.note_end(turn, end)
+        self.ends.append(asyncio.create_task(self.it.end(turn, end)))
 
     async def answered(self, calls: Iterable[asyncio.Task[str]]) -> None:
         """Let time pass until these calls have returned."""
@@ -127,13 +143,36 @@ class World:
             self.clock.advance(20)
             await ticks(3)
 
-    def note_end(self, turn: Turn, *, delivered: bool) -> None:
-        """Results that a turn was handed are delivered when it ends well."""
-        for event in self.it.events:
-            if isinstance(event, ResultsHanded) and event.taker == turn.turn_id and delivered:
-                self.delivered.update(event.delivery_ids)
+    def handed(self, turn: Turn | None = None) -> list[str]:
+        """Ids of the results that a turn, or any, was handed since the plugin started."""
+        return [
+            delivery_id
+            for event in self.it.events
+            if isinstance(event, ResultsHanded) and (turn is None or event.taker == turn.turn_id)
+            for delivery_id in event.delivery_ids
+        ]
+
+    def note_end(self, turn: Turn, end: TurnEnd) -> None:
+        """Note which results a turn keeps: all, those its model was told, or worn out ones."""
+        often = Counter(self.handed())
+        carried = self.carried[turn.turn_id] if end is not TurnEnd.LOST else ()
+        self.delivered.update(
+            delivery_id
+            for delivery_id in self.handed(turn)
+            if end is TurnEnd.ANSWERED
+            or delivery_id in carried
+            or often[delivery_id] >= MAX_ATTEMPTS
+        )
+
+    async def leave_turns(self) -> None:
+        """The plugin is reloaded while the turns go on."""
+        for turn in self.turns.values():
+            self.note_end(turn, TurnEnd.LEFT)
+            await self.it.end(turn, TurnEnd.LEFT)
 
     async def restart(self, executor: str) -> None:
+        if executor.startswith("reload"):
+            await self.leave_turns()
         await self.it.sessions.close()
         await self.rest()
         await self.start(executor)
@@ -156,7 +195,7 @@ class World:
         await self.rest()
         for owner in OWNERS:
             await self.it.notes(self.turns[owner])
-            await self.end_turn(owner, aborted=False)
+            await self.end_turn(owner, TurnEnd.ANSWERED)
             await self.rest()
 
 
@@ -177,8 +216,8 @@ async def play(world: World, op: str, owner: str, pick: int) -> None:
     elif op == "a call is stopped":
         for call in [*chain.from_iterable(world.calls.values())][pick % 3 :: 3]:
             call.cancel()
-    elif op.startswith("turn"):
-        await world.end_turn(owner, aborted=op == "turn is stopped")
+    elif op in TURN_OPS:
+        await (world.end_turn(owner, ENDS[op]) if op in ENDS else world.ask_model(owner))
     else:
         await world.restart(f"{op} {pick if op == 'restart' else ''}")
 
@@ -213,8 +252,7 @@ OPS = (
     "go on",
     "time",
     "a call is stopped",
-    "turn ends",
-    "turn is stopped",
+    *TURN_OPS,
     "reload",
     "restart",
 )

@@ -2,11 +2,18 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
 from astrbot_plugin_subagents.manager import RunId, RunState, Settings
 from astrbot_plugin_subagents.manager.events import ModelCalled, ToolStarted
+from astrbot_plugin_subagents.manager.host import (
+    AgentOutcome,
+    AgentRequest,
+    RunObserver,
+    ToolResult,
+)
 from astrbot_plugin_subagents.manager.models import (
     Artifact,
     MessageBody,
@@ -15,10 +22,27 @@ from astrbot_plugin_subagents.manager.models import (
     ToolUse,
     Usage,
 )
-from astrbot_plugin_subagents.manager.testing import EPOCH, Hang, Say, Use, says
+from astrbot_plugin_subagents.manager.testing import EPOCH, FakeHost, Hang, Say, Script, Use, says
 from support import core
 
 make_core = core.make_core
+
+
+class MakingHost(FakeHost):
+    """A host whose children's tools make a file each time."""
+
+    def __init__(self, script: Script, made: Artifact) -> None:
+        super().__init__(script)
+        self.made = made
+
+    async def drive(self, request: AgentRequest, observer: RunObserver) -> AgentOutcome:
+        tell = observer.tool_finished
+
+        async def tool_finished(result: ToolResult) -> None:
+            await tell(core.replace(result, artifacts=(self.made,)))
+
+        observer.tool_finished = tool_finished  # type: ignore[method-assign] # one method of it
+        return await super().drive(request, observer)
 
 
 def asking(call_id: str, tool: str = "search", text: str | None = None) -> MessageBody:
@@ -254,19 +278,22 @@ async def test_writes_that_fail_for_a_while_leave_no_gap(make_core: core.MakeCor
 
 
 async def test_files_that_a_child_made_travel_with_its_result_once_each(
-    make_core: core.MakeCore,
+    make_core: core.MakeCore, tmp_path: Path
 ) -> None:
-    made = Artifact(kind="image", path="/data/a.png")
+    picture = tmp_path / "a.png"
+    picture.write_bytes(b"a picture")
+    made = Artifact(kind="image", path=str(picture))
     it = await make_core(
-        host=core.MakingHost(says(Use(tool="draw"), Use(tool="draw"), Say(text="x")), made)
+        host=MakingHost(says(Use(tool="draw"), Use(tool="draw"), Say(text="x")), made)
     )
     turn = await it.turn()
     await it.create("scout", turn)
 
     reply = await it.call("transfer_to_scout", turn, input="Draw.")
 
-    assert (await it.run(core.task_id(reply))).artifacts == (made,)
-    assert reply.count("made image: /data/a.png") == 1
+    (kept,) = (await it.run(core.task_id(reply))).artifacts
+    assert (kept.kind, kept.path.endswith("a.png")) == ("image", True)
+    assert reply.count(f"made image: {kept.path}") == reply.count("made image: ") == 1
 
 
 async def test_steps_are_counted_from_one_in_every_run(make_core: core.MakeCore) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from astrbot_plugin_subagents.manager import Turn
+from astrbot_plugin_subagents.manager import AgentKind, Turn
 from astrbot_plugin_subagents.manager.errors import StoreUnavailable
 from astrbot_plugin_subagents.manager.events import AgentChanged, AgentRemoved
 from astrbot_plugin_subagents.manager.testing import EPOCH, FakeHost, Hang, Say, says
@@ -12,6 +12,7 @@ from support import core
 
 make_core = core.make_core
 
+INHERENT = "and, where the bot has them: astrbot_execute_shell, astrbot_execute_python"
 CHANGING = ("remove_subagent", "reset_subagent", "protect_subagent", "unprotect_subagent")
 
 
@@ -24,7 +25,9 @@ async def a_core(make_core: core.MakeCore, *, hangs: bool = False) -> tuple[core
 async def names(it: core.Core) -> list[str]:
     manager = await it.open()
     agents = manager.agents()
-    assert await it.store.load_agents(manager.session) == agents
+    # static ones come from the configuration
+    dynamic = [config for config in agents if config.kind is AgentKind.DYNAMIC]
+    assert await it.store.load_agents(manager.session) == dynamic
     return [config.name for config in agents]
 
 
@@ -129,7 +132,7 @@ async def test_all_takes_only_ones_own_idle_unprotected_dynamic_agents(
 ) -> None:
     it = await make_core(
         host=FakeHost(core.replies_by_task(Go=says(Say(text="done")), Hang=says(Hang()))),
-        store=await core.with_static("clerk"),
+        static=("clerk",),
         settings=core.many_agents(),
     )
     turn = await it.turn()
@@ -146,6 +149,27 @@ async def test_all_takes_only_ones_own_idle_unprotected_dynamic_agents(
         "Removed: idle, done. Still at work, so kept: busy. Stop them with `cancel_subagent_task`."
     )
     assert await names(it) == ["clerk", "busy", "kept", "bobs"]
+
+
+async def test_all_leaves_an_agent_that_was_made_anew_meanwhile(
+    make_core: core.MakeCore,
+) -> None:
+    trouble = core.TroubledStore()
+    it = await make_core(store=trouble.store)
+    turn = await it.turn()
+    for name in ("a", "b"):
+        await it.create(name, turn)
+    hold = trouble.hold("delete_agent")
+    removing = asyncio.create_task(it.call("remove_subagent", turn, name="all"))
+    await hold.reached.wait()
+    making = asyncio.create_task(it.call("create_subagent", turn, name="b", system_prompt="Anew."))
+    await core.settled()
+
+    hold.gate.set()
+    await asyncio.gather(removing, making)
+
+    (agent,) = (await it.open()).agents()
+    assert (agent.name, agent.system_prompt) == ("b", "Anew.")
 
 
 async def test_all_of_nothing_says_so(make_core: core.MakeCore) -> None:
@@ -188,7 +212,7 @@ async def test_protecting_twice_tells_of_one_change(make_core: core.MakeCore) ->
 async def test_a_static_agent_says_that_it_always_is_protected(
     make_core: core.MakeCore, tool: str
 ) -> None:
-    it = await make_core(store=await core.with_static("clerk"))
+    it = await make_core(static=("clerk",))
     before = await core.snapshot(it)
 
     reply = await it.call(tool, await it.turn(), name="CLERK")
@@ -200,7 +224,7 @@ async def test_a_static_agent_says_that_it_always_is_protected(
 async def test_a_static_agent_is_listed_as_the_bots_and_protected(
     make_core: core.MakeCore,
 ) -> None:
-    it = await make_core(store=await core.with_static("clerk", protected=False))
+    it = await make_core(static=("clerk",))
 
     listed = await it.call("list_subagents", await it.turn())
 
@@ -209,7 +233,7 @@ async def test_a_static_agent_is_listed_as_the_bots_and_protected(
 
 
 async def test_a_static_agent_is_not_removed(make_core: core.MakeCore) -> None:
-    it = await make_core(store=await core.with_static("clerk"))
+    it = await make_core(static=("clerk",))
     before = await core.snapshot(it)
 
     reply = await it.call("remove_subagent", await it.turn(), name="clerk")
@@ -224,9 +248,9 @@ async def test_a_reset_agent_forgets_and_keeps_all_else(make_core: core.MakeCore
     await it.call("transfer_to_scout", turn, input="Look.")
 
     await it.call("reset_subagent", turn, name="scout")
+    (new,) = (await it.open()).agents()
     await it.call("transfer_to_scout", turn, input="Look again.")
 
-    (new,) = (await it.open()).agents()
     assert new == core.replace(old, conversation=new.conversation, member_memory=True)
     assert new.conversation != old.conversation
     assert await it.stored_messages(old) == []
@@ -317,14 +341,14 @@ async def test_the_list_says_who_there_is_and_what_they_do(make_core: core.MakeC
         f"  task_id: {first} | sub-agent: scout | running, 0 model calls; "
         "0 tokens in, 0 cached, 0 out; no tool called\n"
         f"  task_id: {second} | sub-agent: scout | waiting in line, place 1\n"
-        "  tools: search\n"
+        f"  tools: search; {INHERENT}\n"
         "  skills: none\n"
         "  model: default\n"
         "  memory: 0 messages\n\n"
         "idler (dynamic, unprotected): no description\n"
         "  owner: alice\n"
         "  status: idle\n"
-        "  tools: none\n"
+        f"  tools: none; {INHERENT}\n"
         "  skills: none\n"
         "  model: default\n"
         "  memory: 0 messages\n\n"

@@ -1,23 +1,52 @@
 """What of its conversation a child is given: trimmed at the ends of runs, long results cut."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from astrbot_plugin_subagents.manager import Settings
+from astrbot_plugin_subagents.manager.host import (
+    AgentOutcome,
+    AgentRequest,
+    RunObserver,
+)
 from astrbot_plugin_subagents.manager.memory import trimmed
 from astrbot_plugin_subagents.manager.models import (
     ConversationId,
     MessageBody,
     RunId,
+    SessionRecord,
     StoredMessage,
 )
+from astrbot_plugin_subagents.manager.store import MemoryStore
 from astrbot_plugin_subagents.manager.testing import EPOCH, FakeHost, Say, Use, says
 from support import core
 
 make_core = core.make_core
+
+
+class PartsHost(FakeHost):
+    """A host whose children's tools answer in parts."""
+
+    def __init__(self, parts: list[dict[str, Any]]) -> None:
+        super().__init__()
+        self.parts = parts
+
+    async def drive(self, request: AgentRequest, observer: RunObserver) -> AgentOutcome:
+        self.requests.append(request)
+        call = {"id": "c1", "type": "function", "function": {"name": "see", "arguments": "{}"}}
+        await observer.messages_added(
+            [
+                {"role": "user", "content": request.prompt},
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "c1", "content": self.parts},
+                {"role": "assistant", "content": "done"},
+            ]
+        )
+        return AgentOutcome(text="done")
 
 
 def rows_of(*runs: str) -> list[StoredMessage]:
@@ -141,7 +170,7 @@ async def test_a_tool_result_in_parts_is_cut_too(make_core: core.MakeCore) -> No
         {"type": "image_url", "image_url": {"url": "data:x"}},
         {"type": "text", "text": "more"},
     ]
-    it = await make_core(host=core.PartsHost(parts), settings=Settings(tool_result_maxlen=8))
+    it = await make_core(host=PartsHost(parts), settings=Settings(tool_result_maxlen=8))
     turn = await it.turn()
     scout = await it.create("scout", turn)
 
@@ -160,17 +189,17 @@ async def test_a_tool_result_in_parts_is_cut_too(make_core: core.MakeCore) -> No
 async def test_the_session_may_switch_memory_against_the_settings(
     make_core: core.MakeCore,
 ) -> None:
-    store = await core.with_static()
-    it = await make_core(store=store)
-    record = await store.load_session(core.SessionId("chat"))
-    assert record is None
-    await it.open()
-    record = await store.load_session(core.SessionId("chat"))
-    assert record is not None
-    await it.sessions.close()
+    store = MemoryStore()
     await store.open()
-    await store.save_session(core.replace(record, memory_enabled=False))
-    again = await make_core(store=store, clock=it.clock)
+    await store.save_session(
+        SessionRecord(
+            session=core.SessionId("chat"),
+            memory_enabled=False,
+            created_at=EPOCH,
+            last_active_at=EPOCH,
+        )
+    )
+    again = await make_core(store=store)
     turn = await again.turn()
     await again.create("scout", turn)
 

@@ -1,9 +1,12 @@
 """What is written down about the package holds for the tree it is made from."""
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "astrbot_plugin_subagents"
@@ -72,3 +75,42 @@ def test_files_named_as_package_data_exist() -> None:
     ]
 
     assert missing == []
+
+
+def test_what_an_installer_leaves_behind_when_it_is_broken_off_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    environments = importlib.import_module("environments")
+    folder = tmp_path / "tmp"
+    (folder / "of an earlier one that was killed").mkdir(parents=True)
+    found: list[Path] | None = None
+
+    def install() -> None:
+        nonlocal found
+        with environments.emptied(folder):
+            found = list(folder.iterdir())
+            (folder / "pip-unpack").mkdir()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        install()
+    assert found == []
+    assert not folder.exists()
+
+
+def test_make_lists_exactly_the_verbs_that_it_has() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+
+    phony = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
+
+    assert phony is not None
+    assert phony[1].split() == re.findall(r"^([a-z0-9]+): ##", makefile, re.MULTILINE)
+    assert phony[1].split() == re.findall(r"^([a-z0-9]+):", makefile, re.MULTILINE)
+
+
+def test_every_kind_of_test_has_a_verb() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    kinds = {file.relative_to(ROOT).parts[1] for file in ROOT.glob("tests/*/**/test_*.py")}
+
+    assert {kind for kind in kinds if f"\n{kind}: ## " not in makefile} == set()

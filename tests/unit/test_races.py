@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from astrbot_plugin_subagents.manager import RunState, Turn
+from astrbot_plugin_subagents.manager import RunState, Turn, TurnEnd
 from astrbot_plugin_subagents.manager.errors import ShuttingDown
 from astrbot_plugin_subagents.manager.events import ResultsHanded
 from astrbot_plugin_subagents.manager.models import DeliveryState
@@ -96,7 +96,7 @@ async def test_an_end_and_the_end_of_a_stopped_turn_in_the_same_moment(
     hang.gate.set()
     for _ in range(ticks):
         await asyncio.sleep(0)
-    await it.end(turn, aborted=True)
+    await it.end(turn, TurnEnd.STOPPED)
     await waiting
 
     await check_whole(it, run_id)
@@ -134,7 +134,7 @@ async def test_a_cancel_in_the_moment_in_which_a_run_begins(
 
     work.cancel()
     await core.settled()
-    await it.end(turn, aborted=True)
+    await it.end(turn, TurnEnd.STOPPED)
 
     assert work.cancelled()
     manager = await it.open()
@@ -230,6 +230,32 @@ async def test_a_stop_while_an_end_is_written_comes_too_late(make_core: core.Mak
 
     assert "state: completed" in await stopping
     await check_whole(it, run_id)
+
+
+async def test_a_shutdown_while_a_stopped_run_is_written_lets_it_be_written_once(
+    make_core: core.MakeCore,
+) -> None:
+    trouble = core.TroubledStore()
+    hang = Hang()
+    it = await make_core(says(hang), store=trouble.store)
+    turn = await it.turn()
+    await it.create("scout", turn)
+    run_id = core.task_id(
+        await it.call("transfer_to_scout", turn, input="Look.", background_task=True)
+    )
+    await hang.reached.wait()
+    hold = trouble.hold("write_run")
+    stopping = asyncio.create_task(it.call("cancel_subagent_task", turn, task_id=run_id))
+    await hold.reached.wait()
+
+    closing = asyncio.create_task(it.sessions.close())
+    await core.settled()
+    hold.gate.set()
+    await closing
+
+    assert "state: cancelled" in await stopping
+    assert trouble.calls.count("write_run") == 1
+    assert core.ended_ids(it.events) == [run_id]
 
 
 async def test_two_cancels_of_one_run_are_one_end(make_core: core.MakeCore) -> None:

@@ -150,6 +150,22 @@ async def test_after_a_reload_a_run_goes_on_where_it_was(make_core: core.MakeCor
     assert turn.session == run.session
 
 
+async def test_a_foreground_task_goes_on_in_the_background(make_core: core.MakeCore) -> None:
+    hang = Hang()
+    it = await make_core(says(hang))
+    turn = await it.turn()
+    await it.create("scout", turn)
+    work = asyncio.create_task(it.call("transfer_to_scout", turn, input="x"))
+    await hang.reached.wait()
+    await it.sessions.close()
+    run_id = core.task_id(await work)
+
+    root = await again(make_core, it)
+    await root.until_over(run_id)
+
+    assert (await root.run(run_id)).background
+
+
 async def test_after_a_reload_the_line_is_as_it_was(make_core: core.MakeCore) -> None:
     it, _, ids = await cut_off(make_core, queued=2)
 

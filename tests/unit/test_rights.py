@@ -160,7 +160,7 @@ async def test_names_and_states_are_seen_by_all_and_words_are_not(
 
     seen = await it.call("list_subagents", other) + await it.notes(other)
 
-    assert "scout (dynamic, unprotected): looks" in seen
+    assert 'scout (dynamic, unprotected): of user "alice", who says of it: "looks"' in seen
     assert "status: running" in seen
     assert "secret" not in seen
     for reader in (member, admin):

@@ -1,11 +1,18 @@
-# ruff: noqa: RUF001 - a text in Russian is meant
+# ruff: noqa: RUF001 - texts in Chinese and Russian are meant
 """Quotes: chosen from a search's reply, written down, found again; and the search itself."""
+
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from docs_plugin.ranking import Index, sections_of
 from standin.findings import Finding, Quote, parse, render
 from standin.quoting import MAX_CHARACTERS, select
+from standin.researcher import SECTIONS
+from standin.words import keywords
+
+CLONE = Path(__file__).resolve().parents[2]
 
 FOUND = Finding(
     task="time limits",
@@ -18,8 +25,18 @@ NOT_FOUND = Finding(task="zebras", reason="no section holds the words zebras")
 
 
 @pytest.mark.parametrize("finding", [FOUND, NOT_FOUND, Finding(task="nothing at all")])
-def test_a_finding_that_was_written_down_is_found_again(finding: Finding) -> None:
-    assert parse(render(finding)) == (finding,)
+@pytest.mark.parametrize("task", ["time limits", "超时", "таймаут"])
+def test_a_finding_that_was_written_down_is_found_again(finding: Finding, task: str) -> None:
+    asked = replace(finding, task=task)
+
+    assert parse(render(asked)) == (asked,)
+
+
+def test_a_finding_is_written_in_the_language_of_its_task() -> None:
+    assert render(Finding(task="зебры", reason="нет")) == (
+        "Ничего не найдено по заданию: зебры\nпричина: нет"
+    )
+    assert render(Finding(task="斑马", reason="无")) == "没有查到: 斑马\n原因: 无"
 
 
 def test_findings_are_found_whatever_stands_around_them() -> None:
@@ -78,10 +95,62 @@ def test_a_sentence_without_an_end_is_cut() -> None:
         "No section holds any of the words.",
         "source: a.md#A\nx",
         "source: a.md#A\n- [lock](lock.md): where the lock is described",
+        "source: a.md#Lock\n`lock_name`, `path` or `mode`",
     ],
 )
 def test_nothing_is_quoted_where_nothing_fits(reply: str) -> None:
     assert select(reply, "lock") == ()
+
+
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [
+        ("asdf qwer /root zxcv", "The root of the repository."),
+        ("/root", "The root of the repository."),
+        ("lock of zebras and giraffes", "The lock."),
+    ],
+)
+def test_a_chance_hit_on_one_word_is_not_quoted(task: str, text: str) -> None:
+    assert select(f"source: a.md#A\n{text}", task) == ()
+
+
+def test_a_command_is_found_where_it_is_named() -> None:
+    reply = "source: a.md#A\n`/stop` ends the turn.\n\nsource: b.md#B\nThey stop."
+
+    assert select(reply, "What does /stop do?") == (
+        Quote(text="`/stop` ends the turn.", source="a.md#A"),
+    )
+
+
+def test_what_stands_under_a_heading_that_holds_all_that_was_asked_comes_first() -> None:
+    reply = "source: a.md#A\nA black list of sub-agents.\n\nsource: b.md#list_subagents\nNames."
+
+    quotes = select(reply, "How do I list sub-agents?")
+
+    assert quotes[0] == Quote(text="Names.", source="b.md#list_subagents")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("what happens when a run times out?", "ends as `timed_out`"),
+        ("运行超时会怎样？", "ends as `timed_out`"),
+        ("что будет, когда задача не успеет вовремя?", "ends as `timed_out`"),
+        ("How do I protect a sub-agent", "protected sub-agent stays"),
+        ("Which states does a task have?", "`queued`, then `running`"),
+        ("How do I list all sub-agents", "states with task ids"),
+    ],
+)
+def test_the_first_quote_from_this_projects_pages_answers_the_question(
+    question: str, answer: str
+) -> None:
+    paths = [CLONE / "README.md", *sorted((CLONE / "docs").rglob("*.md"))]
+    parts = [each for path in paths for each in sections_of(path.name, path.read_text("utf-8"))]
+    best = Index(parts).best(" ".join(keywords(question)), SECTIONS)
+
+    quotes = select("\n\n".join(f"source: {each.source}\n{each.text}" for each in best), question)
+
+    assert answer in quotes[0].text
 
 
 def test_a_file_is_parted_at_its_headings_but_not_inside_code() -> None:

@@ -1,174 +1,17 @@
 # ruff: noqa: RUF001 - a text in Chinese is meant
 """Whole conversations of the stand-in with a host whose tools are played here."""
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from docs_plugin.ranking import Index, sections_of
 from standin.main_agent import MAX_AGENTS, MAX_ANSWERS, MAX_WAITS
 from standin.mind import respond
-from standin.protocol import ChatReply, ChatRequest, ToolCall
+from support.standin_host import Host, request
 
 EXAMPLE = "How do I protect a sub-agent, and what happens when a run times out?"
-DOCS = """# Guide
-## Protecting
-Call `protect_subagent` with its name.
-## Time
-When a run times out, it keeps its last text.
-## Memory
-A sub-agent remembers its first task.
-"""
-MANAGEMENT = (
-    "create_subagent",
-    "wait_for_subagent",
-    "list_subagents",
-    "protect_subagent",
-    "search_project_docs",
-)
-
-
-class Host:
-    """Plays the chat platform and the plugin's tools around the stand-in.
-
-    Args:
-        places: How many sub-agents may exist.
-        early: Sub-agents that exist already.
-        refused: Texts that tools answer with instead of doing their work, by tool name.
-        unfinished: How many waits find the tasks still running.
-        light: Offer tools without parameters first and ask again, as AstrBot's `skills_like` does.
-        single: Offer one `transfer_to_subagent` for all agents.
-    """
-
-    def __init__(
-        self,
-        *,
-        places: int = 3,
-        early: tuple[str, ...] = (),
-        refused: Mapping[str, str] | None = None,
-        unfinished: int = 0,
-        light: bool = False,
-        single: bool = False,
-    ) -> None:
-        self.calls: list[tuple[str, dict[str, Any]]] = []
-        self.model_calls = 0
-        self._agents = dict.fromkeys(early, "")
-        self._places = places
-        self._refused = refused or {}
-        self._unfinished = unfinished
-        self._light = light
-        self._single = single
-        self._results: dict[str, tuple[str, str]] = {}
-        self._docs = Index(sections_of("docs/guide.md", DOCS))
-
-    async def ask(self, text: str, *added: str) -> str:
-        parts = [{"type": "text", "text": each} for each in (text, *added)]
-        return await self._turn([{"role": "user", "content": parts}], main=True)
-
-    def named(self, prefix: str) -> list[dict[str, Any]]:
-        return [arguments for name, arguments in self.calls if name.startswith(prefix)]
-
-    async def _turn(self, messages: list[dict[str, Any]], *, main: bool) -> str:
-        for _ in range(MAX_ANSWERS + 2):
-            reply = await self._model(messages, main=main)
-            if not reply.tool_calls:
-                return reply.text
-            entries = [
-                {
-                    "id": each.id,
-                    "type": "function",
-                    "function": {"name": each.name, "arguments": each.arguments_text()},
-                }
-                for each in reply.tool_calls
-            ]
-            messages.append({"role": "assistant", "content": None, "tool_calls": entries})
-            for each in reply.tool_calls:
-                result = await self._tool(each, main=main)
-                messages.append({"role": "tool", "tool_call_id": each.id, "content": result})
-        raise AssertionError("the stand-in goes on and on")
-
-    async def _model(self, messages: list[dict[str, Any]], *, main: bool) -> ChatReply:
-        names = self._offered() if main else ("search_project_docs",)
-        self.model_calls += main
-        reply = await respond(request(messages, names))
-        if not self._light or not reply.tool_calls:
-            return reply
-        chosen = tuple(dict.fromkeys(each.name for each in reply.tool_calls))
-        again = f"You have decided to call tool(s): {', '.join(chosen)}. Now call the tool(s)."
-        extra = [{"role": "user", "content": again}, {"role": "user", "content": "<time>1</time>"}]
-        return await respond(request([*messages, *extra], chosen))
-
-    def _offered(self) -> tuple[str, ...]:
-        if self._single:
-            return (*MANAGEMENT, "transfer_to_subagent")
-        return (*MANAGEMENT, *(f"transfer_to_{name}" for name in self._agents))
-
-    async def _tool(self, call: ToolCall, *, main: bool) -> str:
-        assert isinstance(call.arguments, dict)
-        arguments = call.arguments
-        if main:
-            self.calls.append((call.name, arguments))
-        if call.name in self._refused:
-            return self._refused[call.name]
-        if call.name == "search_project_docs":
-            found = self._docs.best(arguments["query"], arguments["limit"])
-            blocks = (f"source: {each.source}\n{each.text}" for each in found)
-            return "\n\n".join(blocks) or "nothing"
-        if call.name == "create_subagent":
-            return self._create(arguments["name"])
-        if call.name == "wait_for_subagent":
-            return self._wait(arguments["task_id"])
-        if call.name.startswith("transfer_to_"):
-            return await self._transfer(call.name.removeprefix("transfer_to_"), arguments)
-        return f"{call.name} is done."
-
-    def _create(self, name: str) -> str:
-        if name in self._agents:
-            return f"Error: The name {name!r} is taken. Choose another name and call again."
-        if len(self._agents) >= self._places:
-            return f"Error: The limit of {self._places} sub-agents is reached."
-        self._agents[name] = ""
-        return f"Sub-agent {name} is ready."
-
-    async def _transfer(self, name: str, arguments: dict[str, Any]) -> str:
-        name = arguments["name"] if self._single else name
-        if name not in self._agents:
-            return f"Error: There is no sub-agent named {name!r}."
-        task = f"t{len(self._results)}"
-        child = [{"role": "user", "content": arguments["input"]}]
-        self._results[task] = (name, await self._turn(child, main=False))
-        if arguments["background_task"]:
-            return f"task_id: {task}\nsub-agent: {name}\nstate: started"
-        return self._report(task)
-
-    def _report(self, task: str) -> str:
-        name, result = self._results[task]
-        return f"task_id: {task}\nsub-agent: {name}\nstate: completed\n<<result\n{result}\nresult>>"
-
-    def _wait(self, tasks: list[str]) -> str:
-        if self._unfinished > 0:
-            self._unfinished -= 1
-            return "\n".join(f"task_id: {each} | sub-agent: x | running" for each in tasks)
-        return "\n\n".join(self._report(each) for each in tasks)
-
-
-def request(
-    messages: list[dict[str, Any]], tools: tuple[str, ...] = (), system: str = "You help."
-) -> ChatRequest:
-    offered = [
-        {"type": "function", "function": {"name": each, "parameters": {"type": "object"}}}
-        for each in tools
-    ]
-    payload = {
-        "model": "offline-stand-in",
-        "messages": [{"role": "system", "content": system}, *messages],
-        "tools": offered,
-    }
-    return ChatRequest.parse(json.dumps(payload).encode())
 
 
 @pytest.mark.parametrize("light", [False, True], ids=["full", "skills_like"])
@@ -180,7 +23,7 @@ async def test_two_questions_are_looked_up_side_by_side(light: bool) -> None:
     assert [name for name, _ in host.calls] == [
         "create_subagent",
         "create_subagent",
-        "transfer_to_protect_subagent",
+        "transfer_to_protect",
         "transfer_to_run_timeout",
         "wait_for_subagent",
     ]
@@ -200,7 +43,7 @@ async def test_one_question_is_given_to_one_sub_agent_in_the_foreground() -> Non
 
     assert [name for name, _ in host.calls] == [
         "create_subagent",
-        "transfer_to_subagent_remember",
+        "transfer_to_remember",
     ]
     assert host.named("transfer")[0]["background_task"] is False
     assert "source: docs/guide.md#Memory" in answer
@@ -224,7 +67,7 @@ async def test_a_taken_name_is_replaced_by_another() -> None:
     answer = await host.ask(EXAMPLE)
 
     names = [each["name"] for each in host.named("create")]
-    assert names[:2] == ["protect_subagent", "run_timeout"]
+    assert names[:2] == ["protect", "run_timeout"]
     assert len(names) == 3
     assert "#Protecting" in answer
     assert "#Time" in answer
@@ -246,7 +89,7 @@ async def test_one_fixed_transfer_tool_is_used_where_there_is_one() -> None:
     answer = await host.ask(EXAMPLE)
 
     assert [each["name"] for each in host.named("transfer_to_subagent")] == [
-        "protect_subagent",
+        "protect",
         "run_timeout",
     ]
     assert "#Time" in answer
@@ -344,10 +187,10 @@ async def test_a_message_of_results_is_passed_on_without_new_work() -> None:
 async def test_an_earlier_turn_is_not_taken_for_this_one() -> None:
     host = Host()
     first = [{"role": "user", "content": "What is memory?"}]
-    await host._turn(first, main=True)
+    await host.turn(first, main=True)
     host.calls.clear()
 
-    answer = await host._turn(
+    answer = await host.turn(
         [*first, {"role": "assistant", "content": "..."}, {"role": "user", "content": "time"}],
         main=True,
     )
@@ -359,7 +202,7 @@ async def test_an_earlier_turn_is_not_taken_for_this_one() -> None:
 async def test_the_last_step_without_tools_answers_from_what_there_is() -> None:
     host = Host()
     messages: list[dict[str, Any]] = [{"role": "user", "content": "What is memory?"}]
-    await host._turn(messages, main=True)
+    await host.turn(messages, main=True)
     notice = {"role": "user", "content": "[SYSTEM NOTICE: budget exhausted] Stop."}
 
     answer = await respond(request([*messages, notice]))

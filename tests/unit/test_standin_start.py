@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shlex
 import socket
 import stat
 import tomllib
@@ -10,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from launcher.asking import read_question
 from launcher.astrbot_config import PROVIDER_ID, write_config
-from launcher.data_folder import MARKER, DataFolder, Instance, Login, read_instance
+from launcher.data_folder import MARKER, DataFolder, Login
+from launcher.instance import Instance, read_instance
 from launcher.plugin_files import DOCS_PLUGIN, FOLDERS, PLUGIN, install_plugins
 from launcher.ports import refuse_taken
 from launcher.problem import Problem
@@ -62,6 +63,16 @@ def test_a_real_model_is_taken_from_the_environment(
 def test_a_wrong_setting_is_named(environment: dict[str, str], named: str) -> None:
     with pytest.raises(Problem, match=named):
         read_settings(environment, CLONE)
+
+
+@pytest.mark.parametrize("name", ["plain", "with a space", "it's $HOME & more"])
+def test_the_hint_names_the_folder_so_that_a_shell_reads_it_back(tmp_path: Path, name: str) -> None:
+    settings = read_settings({"DATA": str(tmp_path / name)}, CLONE)
+
+    words = shlex.split(settings.ask_command)
+
+    assert words == ["make", "ask", f"DATA={tmp_path / name}", "Q=..."]
+    assert read_settings({}, CLONE).ask_command == 'make ask Q="..."'
 
 
 def test_the_login_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
@@ -216,47 +227,6 @@ def test_an_incomplete_clone_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(Problem, match=r"metadata\.yaml"):
         install_plugins(tmp_path / "root", tmp_path)
-
-
-def test_a_question_goes_to_the_instance_of_the_data_folder(tmp_path: Path) -> None:
-    folder = DataFolder(tmp_path)
-    folder.open()
-    instance = Instance(url="http://127.0.0.1:7", user="u", password="p", token="t")
-    folder.tell_instance(instance)
-
-    question = read_question(
-        ["What", "is it?"], {"DATA": str(tmp_path), "SESSION": "s", "TIMEOUT": "5"}, CLONE
-    )
-    folder.close()
-
-    assert (question.text, question.instances) == ("What is it?", (instance,))
-    assert (question.session, question.timeout_seconds) == ("s", 5.0)
-
-
-def test_a_question_to_an_address_tries_the_demos_user_name_too() -> None:
-    environment = {"URL": "http://127.0.0.1:7", "USER": "bob", "PASSWORD": "p"}
-
-    question = read_question(["x"], environment, CLONE)
-
-    assert [each.user for each in question.instances] == ["bob", "astrbot"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "environment", "named"),
-    [
-        ([], {}, "no question"),
-        (["  "], {}, "no question"),
-        (["x"], {"DATA": "/nowhere/at/all"}, "no demo runs"),
-        (["x"], {"URL": "http://127.0.0.1:7"}, "PASSWORD"),
-        (["x"], {"URL": "http://x", "PASSWORD": "p", "TIMEOUT": "soon"}, "TIMEOUT"),
-        (["x"], {"URL": "http://x", "PASSWORD": "p", "TIMEOUT": "nan"}, "TIMEOUT"),
-    ],
-)
-def test_a_question_that_cannot_be_asked_says_why(
-    arguments: list[str], environment: dict[str, str], named: str
-) -> None:
-    with pytest.raises(Problem, match=named):
-        read_question(arguments, environment, CLONE)
 
 
 def test_the_marker_tells_what_made_the_folder(tmp_path: Path) -> None:

@@ -1,5 +1,4 @@
-# ruff: noqa: RUF001 - texts in Chinese and Russian are meant
-"""The stand-in's rules over words: strands, key words, names, small talk, orders."""
+"""The stand-in's rules over words: key words, names, orders."""
 
 import re
 
@@ -8,62 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from standin.commands import understand
+from standin.small_talk import is_small_talk
 from standin.strands import MAX_STRANDS, split
-from standin.words import agent_name, is_small_talk, keywords, language_of, stems
+from standin.words import agent_name, keywords, language_of, stems
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
-
-
-@pytest.mark.parametrize(
-    ("text", "strands"),
-    [
-        (
-            "How do I protect a sub-agent, and what happens when a run times out?",
-            ("How do I protect a sub-agent", "what happens when a run times out?"),
-        ),
-        (
-            "Hello! How does memory work; which limits are there?",
-            ("How does memory work", "which limits are there?"),
-        ),
-        (
-            "1. How to install 2) How to configure limits\n- the board",
-            ("How to install", "How to configure limits", "the board"),
-        ),
-        (
-            "Compare foreground and background runs, then tell me where the database is.",
-            ("Compare foreground and background runs", "tell me where the database is."),
-        ),
-        (
-            "List the settings for memory size and list the commands of a group chat",
-            ("List the settings for memory size", "list the commands of a group chat"),
-        ),
-        ("What are skills and tools?", ("What are skills and tools?",)),
-        ("If a run times out, what is kept?", ("If a run times out, what is kept?",)),
-        ("Where is the log (e.g. of errors) kept?", ("Where is the log (e.g. of errors) kept?",)),
-        ("Show main.py. Also show it. Show main.py.", ("Show main.py.",)),
-        (
-            "如何保护子代理，以及运行超时会怎样？重启以后呢？",
-            ("如何保护子代理", "运行超时会怎样？", "重启以后呢？"),
-        ),
-        (
-            "Как защитить субагента, и что происходит при таймауте? А где настройки?",
-            ("Как защитить субагента", "что происходит при таймауте?", "где настройки?"),
-        ),
-        ("", ()),
-    ],
-)
-def test_a_request_is_split_where_a_new_question_begins(
-    text: str, strands: tuple[str, ...]
-) -> None:
-    assert split(text) == strands
-
-
-def test_what_comes_after_the_last_strand_is_joined_to_it() -> None:
-    questions = [f"What is thing{number}?" for number in range(12)]
-
-    strands = split(" ".join(questions))
-
-    assert strands == (*questions[: MAX_STRANDS - 1], " ".join(questions[MAX_STRANDS - 1 :]))
 
 
 @pytest.mark.parametrize(
@@ -77,6 +25,11 @@ def test_what_comes_after_the_last_strand_is_joined_to_it() -> None:
         ("如何保护子代理", ("sub-agent", "protect", "如何保护子代理")),
         ("настройки агента", ("setting", "настройки", "agent", "агента")),
         ("how is it?", ()),
+        ("How do I list all sub-agents", ("list", "sub-agents")),
+        ("Please list the settings", ("settings",)),
+        ("Как узнать список настроек", ("list", "список", "setting", "настроек")),
+        ("что будет", ()),
+        ("look into /etc/hosts and/or on /stop", ("/etc/hosts", "/stop")),
     ],
 )
 def test_key_words_are_what_a_search_needs(text: str, words: tuple[str, ...]) -> None:
@@ -94,7 +47,10 @@ def test_a_name_made_from_any_text_is_valid(text: str, number: int, taken: froze
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("How do I protect a sub-agent", "protect_subagent"),
+        ("How do I protect a sub-agent", "protect"),
+        ("What does wait_for_subagent do?", "wait"),
+        ("transfer_to_subagent and list_subagents", "transfer_list"),
+        ("Sub-agents", "topic_1"),
         ("main", "topic_1"),
         ("一", "topic_1"),
         ("3.12 release notes", "release_notes"),
@@ -118,18 +74,6 @@ def test_any_text_can_be_split_and_read(text: str) -> None:
     understand(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["hello", "Hi there!", "Thanks. Bye", "你好！", "Привет", "Hi, who are you?"]
-)
-def test_small_talk_is_known(text: str) -> None:
-    assert is_small_talk(text)
-
-
-@pytest.mark.parametrize("text", ["hello world of limits", "help me protect", "memory"])
-def test_a_question_is_no_small_talk(text: str) -> None:
-    assert not is_small_talk(text)
-
-
 def test_forms_of_a_word_are_met_as_the_same() -> None:
     assert stems("protected sub-agents timed out") == stems("Protecting subagent timeout")
 
@@ -138,6 +82,7 @@ def test_forms_of_a_word_are_met_as_the_same() -> None:
     ("text", "tool", "arguments"),
     [
         ("Please list the sub-agents.", "list_subagents", {}),
+        ("List the sub-agents, please.", "list_subagents", {}),
         ("列出子代理", "list_subagents", {}),
         ("покажи субагентов", "list_subagents", {}),
         ("protect the sub-agent run_timeout", "protect_subagent", {"name": "run_timeout"}),

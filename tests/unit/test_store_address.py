@@ -32,6 +32,50 @@ def test_paths_and_sqlite_urls_are_files(address: str | Path, path: str) -> None
     assert parse_address(address) == FileAddress(path=Path(path))
 
 
+@pytest.mark.parametrize("prefix", ["", "sqlite:///", "sqlite+aiosqlite:///"])
+def test_a_path_may_begin_with_the_home_folder(
+    prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+
+    assert parse_address(f"{prefix}~/bot/x.db") == FileAddress(path=tmp_path / "bot" / "x.db")
+    assert parse_address(Path("~/x.db")) == FileAddress(path=Path("~/x.db"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "s3cret\0.db",
+        "sqlite:///s3cret\0.db",
+        "\ud800s3cret.db",
+        "~nobody-s3cret/x.db",
+        "postgresql://user:s3cret\0@host/name",
+        "postgresql://user:s3cret\udfff@host/name",
+        "postgresql://user:s3cret@a..b/name",
+        f"postgresql://user:s3cret@{'h' * 300}/name",
+        "postgresql:///name?host=/nowhere&port=s3cret",
+    ],
+)
+async def test_an_address_that_cannot_be_is_refused_without_being_repeated(address: str) -> None:
+    pytest.importorskip("asyncpg")
+
+    with pytest.raises(StoreUnavailable) as refused:
+        await SqlStore(address).open()
+
+    shown = "".join(traceback.format_exception(refused.value))
+    assert "s3cret" not in shown.replace("test_store_address.py", "")
+    assert "its address" in refused.value.problem
+
+
+async def test_a_path_that_leads_in_a_circle_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+
+    with pytest.raises(StoreUnavailable):
+        await SqlStore(tmp_path / "a" / "x.db").open()
+
+
 @pytest.mark.parametrize(
     ("url", "dsn"),
     [

@@ -114,6 +114,22 @@ async def test_an_end_that_could_not_be_written_is_handed_over_and_written_later
     assert run_id not in await root.notes(await root.turn())
 
 
+async def test_a_result_that_was_read_before_its_end_could_be_written_does_not_come_again(
+    make_core: core.MakeCore,
+) -> None:
+    it, trouble, turn = await a_core(make_core)
+    trouble.failing.add("write_run")
+    run_id = core.task_id(await it.call("transfer_to_scout", turn, input="x"))
+    await it.end(turn)
+    trouble.failing.clear()
+    await it.end(await it.turn())
+
+    root = await restarted(make_core, it)
+
+    assert run_id not in await root.notes(await root.turn())
+    assert (await root.run(run_id)).state is RunState.COMPLETED
+
+
 @pytest.mark.parametrize("executor", ["process1", "process2"])
 async def test_an_end_that_could_not_be_written_is_written_at_the_latest_at_the_close(
     make_core: core.MakeCore, executor: str

@@ -112,7 +112,7 @@ async def test_the_rest_of_a_cut_result_is_read_piece_by_piece(
     reply = await it.call("transfer_to_scout", turn, input="x")
     assert "characters left out" in reply
 
-    pieces, offset = [], 0
+    pieces, offset, part = [], 0, ""
     while offset < len(text):
         part = await it.call(
             "read_subagent_result", turn, task_id=core.task_id(reply), offset=offset, limit=limit
@@ -124,6 +124,7 @@ async def test_the_rest_of_a_cut_result_is_read_piece_by_piece(
         assert (following is None) is ("This is the end." in part)
         offset = int(following[1]) if following else len(text)
 
+    assert "This is the end." in part
     assert "".join(pieces) == text
     assert all(len(piece) <= limit for piece in pieces)
 
@@ -298,10 +299,15 @@ def test_the_router_prompt_says_what_is_set() -> None:
 def test_a_childs_prompt_has_its_parts_in_order_and_leaves_empty_ones_out() -> None:
     config = core.an_agent("scout", system_prompt="Look {around}.")
 
-    full = child_prompt(config, Settings(), workdir="/data/x", skills="# Skills\ntyping")
-    bare = child_prompt(
-        config, Settings(dynamic_agents=DYNAMIC(rule_prompt=" ")), workdir="", skills=""
+    full = child_prompt(
+        config,
+        Settings(),
+        instructions=config.system_prompt,
+        workdir="/data/x",
+        skills="# Skills\ntyping",
     )
+    no_rules = Settings(dynamic_agents=DYNAMIC(rule_prompt=" "))
+    bare = child_prompt(config, no_rules, instructions="Look.", workdir="", skills="")
 
     titles = re.findall(r"^# (.*)", full, re.M)
     assert titles == ["Your role", "Rules", "Working directory", "Skills", "How to report"]

@@ -2,9 +2,7 @@
 
 import asyncio
 
-import pytest
-
-from astrbot_plugin_subagents.manager import DynamicAgentSettings, RunState, Settings
+from astrbot_plugin_subagents.manager import DynamicAgentSettings, RunState, Settings, TurnEnd
 from astrbot_plugin_subagents.manager.events import AgentRemoved
 from astrbot_plugin_subagents.manager.models import DeliveryState
 from astrbot_plugin_subagents.manager.testing import FakeHost, Hang, Say, says
@@ -35,7 +33,7 @@ async def test_a_stopped_turn_stops_its_foreground_children_only(
     (front,) = turn.children
 
     work.cancel()
-    await it.end(turn, aborted=True)
+    await it.end(turn, TurnEnd.STOPPED)
 
     run = await it.run(front)
     assert run.failure is not None
@@ -59,7 +57,7 @@ async def test_a_stopped_turn_stops_a_child_that_is_just_being_accepted(
     work = asyncio.create_task(it.call("transfer_to_scout", turn, input="x"))
     await hold.reached.wait()
 
-    ending = asyncio.create_task(it.end(turn, aborted=True))
+    ending = asyncio.create_task(it.end(turn, TurnEnd.STOPPED))
     await core.settled()
     hold.gate.set()
     await ending
@@ -81,39 +79,22 @@ async def test_a_turn_that_ends_well_stops_nothing(make_core: core.MakeCore) -> 
     assert await names(it) == ["scout"]
 
 
-@pytest.mark.parametrize("how", ["transfer", "wait", "read", "cancel", "notes"])
-@pytest.mark.parametrize("aborted", [False, True])
-async def test_what_a_turn_was_handed_comes_again_only_if_the_turn_was_stopped(
-    make_core: core.MakeCore, how: str, aborted: bool
+async def test_a_turn_that_goes_on_without_us_keeps_its_agents_and_children(
+    make_core: core.MakeCore,
 ) -> None:
-    hang = Hang()
-    it = await make_core(says(hang, Say(text="the answer")))
-    if how != "cancel":
-        hang.gate.set()
+    it = await make_core(says(Hang()), settings=core.many_agents())
     turn = await it.turn()
-    await it.create("scout", turn)
-    reply = await it.call("transfer_to_scout", turn, input="x", background_task=how != "transfer")
-    run_id = core.task_id(reply)
-    if how != "cancel":
-        await it.until_over(run_id)
-    match how:
-        case "wait":
-            await it.call("wait_for_subagent", turn, task_id=run_id)
-        case "read":
-            await it.call("read_subagent_result", turn, task_id=run_id)
-        case "cancel":
-            await it.call("cancel_subagent_task", turn, task_id=run_id)
-        case "notes":
-            await it.notes(turn)
+    for name in ("idler", "scout"):
+        await it.create(name, turn)
+    work = asyncio.create_task(it.call("transfer_to_scout", turn, input="x"))
+    await core.settled()
+    (run_id,) = turn.children
 
-    await it.end(turn, aborted=aborted)
+    await it.end(turn, TurnEnd.LEFT)
 
-    state = DeliveryState.PENDING if aborted else DeliveryState.ACKNOWLEDGED
-    assert await deliveries(it) == [state]
-    later = await it.turn()
-    assert (f"task_id: {run_id}\n" in await it.notes(later)) is aborted
-    await it.end(later)
-    assert await deliveries(it) == [DeliveryState.ACKNOWLEDGED]
+    assert (await it.run(run_id)).state is RunState.RUNNING
+    assert await names(it) == ["idler", "scout"]
+    work.cancel()
 
 
 async def test_the_end_of_a_turn_counts_once(make_core: core.MakeCore) -> None:
@@ -123,7 +104,7 @@ async def test_the_end_of_a_turn_counts_once(make_core: core.MakeCore) -> None:
     await it.call("transfer_to_scout", turn, input="x")
 
     await it.end(turn)
-    await it.end(turn, aborted=True)
+    await it.end(turn, TurnEnd.STOPPED)
 
     assert await deliveries(it) == [DeliveryState.ACKNOWLEDGED]
 
@@ -155,7 +136,7 @@ async def test_two_turns_of_one_user_share_no_result(make_core: core.MakeCore) -
 
     notes = [await it.notes(turn) for turn in (second, first)]
     await it.end(first)
-    await it.end(second, aborted=True)
+    await it.end(second, TurnEnd.STOPPED)
 
     assert [f"task_id: {run_id}\n" in text for text in notes] == [True, False]
     assert f"task_id: {run_id}\n" in await it.notes(await it.turn())
@@ -222,7 +203,7 @@ async def test_a_stopped_turn_leaves_agents_whose_results_come_again(
     await it.create("idler", turn)
     await it.call("transfer_to_scout", turn, input="x")
 
-    await it.end(turn, aborted=True)
+    await it.end(turn, TurnEnd.STOPPED)
 
     assert await names(it) == ["scout"]
 
@@ -240,7 +221,7 @@ async def test_clean_up_can_be_switched_off(make_core: core.MakeCore) -> None:
 
 
 async def test_static_agents_never_go(make_core: core.MakeCore) -> None:
-    it = await make_core(store=await core.with_static("clerk"))
+    it = await make_core(static=("clerk",))
 
     await it.end(await it.turn(""))
 
@@ -300,6 +281,7 @@ async def test_a_turn_that_begins_during_a_clean_up_finds_its_agents(
     ending = asyncio.create_task(it.end(turn))
     await hold.reached.wait()
 
+    assert not (await it.open()).is_idle()
     later = await it.turn()
     hold.gate.set()
     await ending

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from astrbot_plugin_subagents.manager.models import OwnerId, SessionId
+from astrbot_plugin_subagents.manager.models import OwnerId, Persona, SessionId
 from support.astrbot_root import ADMIN, PROVIDER_ID
 from support.child_stage import ChildStage
 
@@ -67,3 +67,34 @@ async def test_a_time_zone_that_is_none_gives_way_to_the_computers(
     await stage.bot.configure(extra={"timezone": name})
 
     assert stage.catalog.time_zone(stage.session) is not None
+
+
+async def test_it_knows_a_persona_as_it_is_now(stage: ChildStage) -> None:
+    personas = stage.bot.context.persona_manager
+    await personas.create_persona("bard", " Sing. ", ["Hi", "Hey"], tools=["lute"], skills=[])
+    before = stage.catalog.persona(stage.session, "bard")
+    await personas.update_persona("bard", "Hum.", [], tools=None, skills=["rhyme"])
+    after = stage.catalog.persona(stage.session, "bard")
+    await personas.delete_persona("bard")
+
+    assert before == Persona(
+        instructions="Sing.",
+        dialogue=({"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hey"}),
+        tools=("lute",),
+        skills=(),
+    )
+    assert after == Persona(instructions="Hum.", tools=None, skills=("rhyme",))
+    assert stage.catalog.persona(stage.session, "bard") is None
+
+
+@pytest.mark.parametrize("name", ["", "nobody", "[%None]"])
+async def test_a_persona_that_is_not_there_is_none(stage: ChildStage, name: str) -> None:
+    assert stage.catalog.persona(stage.session, name) is None
+
+
+async def test_the_built_in_persona_is_there(stage: ChildStage) -> None:
+    persona = stage.catalog.persona(stage.session, "default")
+
+    assert persona is not None
+    assert persona.instructions == "You are a helpful and friendly assistant."
+    assert (persona.tools, persona.skills) == (None, None)

@@ -133,6 +133,68 @@ async def test_none_is_all_as_the_host_gives_its_own_agents(
         assert "draw" not in tools("*", turn=turn)
 
 
+@pytest.mark.parametrize("with_turn", [True, False])
+async def test_a_static_agent_gets_named_tools_that_the_main_agent_has_not_got(
+    stage: ChildStage, tools: Tools, with_turn: bool
+) -> None:
+    personas = stage.bot.context.persona_manager
+    await personas.create_persona("narrow", "You are narrow.", tools=["search"])
+    origin = Origin(sender_id="alice", persona_id="narrow", tools=("search",))
+    async with stage.turn() as turn:
+        handle_of(turn).main_tools.remove_tool("draw")
+        scope = {"origin": origin, "turn": turn if with_turn else None}
+        named = tools("draw", "search", "gone", "future_task", **scope, beyond_turn=True)
+        plain = tools("draw", "search", **scope)
+        with_all = tools("*", "draw", **scope, beyond_turn=True)
+        only_all = tools("*", **scope, beyond_turn=True)
+        denied = tools("draw", **scope, beyond_turn=True, denied=frozenset({"draw"}))
+    await personas.delete_persona("narrow")
+
+    assert set(named) - {"future_task"} == {"draw", "search"}
+    assert plain == ("search",)
+    assert "draw" in with_all
+    assert "draw" not in only_all
+    assert denied == ()
+
+
+async def test_a_named_tool_that_the_main_agent_has_not_got_comes_behind_the_guard(
+    stage: ChildStage, tools: Tools
+) -> None:
+    async with stage.turn() as turn:
+        handle_of(turn).main_tools.remove_tool("admin_only")
+        resolved = tools.resolve("admin_only", turn=turn, beyond_turn=True)
+
+    tool = resolved.tool_set.get_tool("admin_only")
+    registered = stage.bot.context.get_llm_tool_manager().get_func("admin_only")
+    assert tool is not registered
+    assert tool._wrapped is registered
+
+
+async def test_a_static_agent_gets_computer_tools_of_the_configured_runtime_only(
+    stage: ChildStage, tools: Tools
+) -> None:
+    shell = "astrbot_execute_shell"
+    assert tools(shell, beyond_turn=True) == ()
+
+    await stage.bot.configure(extra=LOCAL)
+    async with stage.turn() as turn:
+        main = handle_of(turn).main_tools
+        of_main = main.get_tool(shell)
+        main.remove_tool(shell)
+        resolved = tools.resolve(shell, turn=turn, beyond_turn=True)
+
+    assert resolved.names == (shell,)
+    assert type(resolved.tool_set.get_tool(shell)) is type(of_main)
+
+
+async def test_a_profile_limits_what_a_static_agent_gets_by_name(
+    stage: ChildStage, tools: Tools
+) -> None:
+    await stage.bot.configure(extra={"plugin_set": ["test_ready"]})
+
+    assert tools("decorated", beyond_turn=True) == ()
+
+
 async def test_a_main_agent_without_tools_has_none_to_give(stage: ChildStage, tools: Tools) -> None:
     async with stage.turn() as turn:
         handle_of(turn).main_tools = None
