@@ -11,12 +11,14 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "demo"))
 
-from standin.protocol import ChatReply, ChatRequest, ToolCall
+from standin.protocol import ChatReply, ChatRequest, ToolCall, message_text
 from standin.server import ChatServer
 
 CHILD_MARK = "You measure things for the benchmark."
 """In the system prompt of every child."""
 LOOKUP = "bench_lookup"
+FOUND = "The value is 42."
+"""What a child answers, and a main agent that has read it."""
 CHILD_CALLS = 3
 """Model calls of one child: two with a tool call, one with the answer."""
 
@@ -33,7 +35,7 @@ def _child(request: ChatRequest, delay_seconds: float) -> ChatReply:
     if done < CHILD_CALLS - 1:
         call = ToolCall(id=f"c{done}", name=LOOKUP, arguments={"key": f"k{done}"})
         return ChatReply(tool_calls=(call,), delay_seconds=delay_seconds)
-    return ChatReply(text="The value is 42.", delay_seconds=delay_seconds)
+    return ChatReply(text=FOUND, delay_seconds=delay_seconds)
 
 
 def _main(request: ChatRequest, delay_seconds: float) -> ChatReply:
@@ -43,7 +45,8 @@ def _main(request: ChatRequest, delay_seconds: float) -> ChatReply:
     if done < len(wanted):
         call = ToolCall(id=f"m{done}", name=wanted[done][0], arguments=wanted[done][1])
         return ChatReply(tool_calls=(call,), delay_seconds=delay_seconds)
-    return ChatReply(text="Done.", delay_seconds=delay_seconds)
+    found = message_text(request.messages[-1])
+    return ChatReply(text=FOUND if FOUND in found else "Done.", delay_seconds=delay_seconds)
 
 
 def _user_text(request: ChatRequest) -> str:

@@ -7,10 +7,11 @@ from astrbot_bench import STATIC, bare_run
 from core_bench import CoreBench
 from floor import Floor
 from measure import side_by_side
-from model import CHILD_CALLS, CHILD_MARK, LOOKUP
+from model import CHILD_CALLS, CHILD_MARK, FOUND, LOOKUP
 from report import Figure, figures
 
 from support.astrbot_host import Bot
+from support.astrbot_root import PROVIDER_ID
 
 MAIN_CALLS = 2
 WORKER = "bench_worker"
@@ -23,7 +24,13 @@ async def run(bot: Bot, model_url: str, folder: Path, *, delay: float, times: in
             [
                 [
                     "create_subagent",
-                    {"name": WORKER, "system_prompt": CHILD_MARK, "tools": [LOOKUP]},
+                    {
+                        "name": WORKER,
+                        "system_prompt": CHILD_MARK,
+                        "tools": [LOOKUP],
+                        # as AstrBot's own sub-agent has one
+                        "provider_id": PROVIDER_ID,
+                    },
                 ],
                 ["protect_subagent", {"name": WORKER}],
             ]
@@ -40,7 +47,7 @@ async def run(bot: Bot, model_url: str, folder: Path, *, delay: float, times: in
         await _turn(bot, f"transfer_to_{STATIC}", session="bench_own")
 
     async def bound() -> None:
-        assert await bare_run(bot, setup.event, "measure") == "The value is 42."
+        assert await bare_run(bot, setup.event, "measure") == FOUND
 
     async def new_conversations() -> None:
         # a growing history would soon be all that is measured
@@ -76,4 +83,4 @@ async def run(bot: Bot, model_url: str, folder: Path, *, delay: float, times: in
 async def _turn(bot: Bot, tool: str, *, session: str) -> None:
     """One user message that has one task handed over."""
     turn = await bot.say(json.dumps([[tool, {"input": "measure"}]]), session=session)
-    assert turn.answer == "Done.", turn.answer
+    assert turn.answer == FOUND, turn.answer

@@ -1,18 +1,21 @@
 """The agent desk: making, replacing, protecting, resetting and removing the agents of a session."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .errors import (
     AgentBusy,
+    AgentNotFound,
     AgentProtected,
     AgentStatic,
     FeatureOff,
     InvalidArgument,
     LimitReached,
     NotPermitted,
+    StoreError,
     UnknownReference,
 )
 from .events import AgentChanged, AgentCreated, AgentRemoved
@@ -33,6 +36,8 @@ from .settings import Settings, StaticAgentSettings
 from .shared_context import SharedContext
 from .static_agents import static_configs
 from .workdir import checked_workdir, session_folder
+
+logger = logging.getLogger(__name__)
 
 ALL = "*"
 
@@ -92,6 +97,8 @@ class AgentDesk:
                 # another spelling is another tool name: the old tool has to go
                 self._publish(AgentRemoved, config=old)
             self._publish(AgentCreated, config=config, replaced=old is not None)
+            if old is not None:
+                await self._take_notes_away(old)
         return config
 
     def _checked(self, new: NewAgent, turn: Turn, settings: Settings) -> SubAgentConfig:
@@ -101,7 +108,11 @@ class AgentDesk:
         if not new.system_prompt.strip():
             raise InvalidArgument("system_prompt", "must not be empty")
         self._check_references(new, turn, settings)
-        workdir = checked_workdir(new.workdir, self.workdir_roots()) if new.workdir else ""
+        workdir = (
+            checked_workdir(new.workdir, self.workdir_roots(), private=self._services.files)
+            if new.workdir
+            else ""
+        )
         self._check_place(name, turn.asker, settings)
         return SubAgentConfig(
             name=name,
@@ -127,9 +138,20 @@ class AgentDesk:
             )
 
     def set_static(self, agents: Iterable[StaticAgentSettings]) -> None:
-        """Let these be the session's static agents from now on."""
+        """Let these be the session's static agents from now on.
+
+        A dynamic agent keeps its name, its memory and its work until it goes: a static namesake
+        comes in after that. While an agent is being changed all stays as it is until the next turn.
+        """
+        if self._changing.locked():
+            return
         now = self._services.clock.now()
-        configs = static_configs(agents, self._kept_static, session=self._session, now=now)
+        configs = [
+            config
+            for config in static_configs(agents, self._kept_static, session=self._session, now=now)
+            if (namesake := self._roster.find(config.name)) is None
+            or namesake.kind is AgentKind.STATIC
+        ]
         before = {config.name: config for config in self._roster.static()}
         self._roster.set_static(configs)
         for config in configs:
@@ -166,8 +188,15 @@ class AgentDesk:
     async def _drop(self, config: SubAgentConfig) -> None:
         """Take an agent and its memory away; its runs and their results stay."""
         await self._swap(config, None)
-        await self._board.clear(sender=config.name)
         self._publish(AgentRemoved, config=config)
+        await self._take_notes_away(config)
+
+    async def _take_notes_away(self, config: SubAgentConfig) -> None:
+        """Clear an agent's notes once its memory is gone; notes that stay hurt nobody."""
+        try:
+            await self._board.clear(sender=config.name)
+        except StoreError:
+            logger.exception("The notes of sub-agent %s could not be deleted", config.name)
 
     async def protect(self, name: str, asker: Asker, *, protected: bool) -> SubAgentConfig:
         """Let an agent outlive the turn, or not."""
@@ -191,15 +220,21 @@ class AgentDesk:
                 # what a member wrote is gone; only an admin's word lifts the rights again
                 member_memory=config.member_memory and not asker.is_admin,
             )
-            await self._board.clear(sender=config.name)
-            return await self._change(config, fresh, "reset")
+            # at once, so that no run begins with the memory that is about to go
+            changed = await self._change(config, fresh, "reset")
+            await self._take_notes_away(config)
+        return changed
 
     async def mark_member_memory(self, config: SubAgentConfig) -> None:
-        """A run with member rights is about to write to the memory."""
+        """A run with member rights is about to write to the memory.
+
+        Raises:
+            AgentNotFound: The agent went, or got another memory, meanwhile.
+        """
         async with self._changing:
-            now = self._roster.find(config.name)
-            if now is None or now.conversation != config.conversation:
-                return
+            now = self._roster.get(config.name)
+            if now.conversation != config.conversation:
+                raise AgentNotFound(config.name, [agent.name for agent in self._roster.all()])
             if not now.member_memory:
                 await self._change(now, replace(now, member_memory=True), "member_memory")
 
@@ -212,8 +247,6 @@ class AgentDesk:
         self, old: SubAgentConfig, new: SubAgentConfig, change: str
     ) -> SubAgentConfig:
         await self._swap(old, new)
-        if new.kind is AgentKind.STATIC:
-            self._kept_static[name_key(new.name)] = new
         self._publish(AgentChanged, config=new, change=change)
         return new
 
@@ -234,6 +267,8 @@ class AgentDesk:
     def _enter(self, old: SubAgentConfig | None, new: SubAgentConfig | None) -> None:
         if new is not None:
             self._roster.put(new)
+            if new.kind is AgentKind.STATIC:
+                self._kept_static[name_key(new.name)] = new
         elif old is not None:
             self._roster.drop(old.name)
 

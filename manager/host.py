@@ -38,6 +38,16 @@ class ToolScope:
     denied: frozenset[str] = frozenset()
     beyond_turn: bool = False
     """True: tools that the main agent itself was not given count too; static agents only."""
+    reads_skills: bool = False
+    """True: it is told of skills, so the host's tool that reads their files is inherent too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildToolReply:
+    """What one of the core's own tools answers a child."""
+
+    text: str
+    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +58,7 @@ class ChildTool:
     description: str
     parameters: Mapping[str, Any]
     """JSON schema of an object."""
-    call: Callable[[Mapping[str, Any]], Awaitable[str]]
+    call: Callable[[Mapping[str, Any]], Awaitable[ChildToolReply]]
     """Takes the arguments as the model gave them; never raises but `CancelledError`."""
 
 
@@ -274,6 +284,7 @@ __all__ = [
     "Asker",
     "Catalog",
     "ChildTool",
+    "ChildToolReply",
     "Clock",
     "Host",
     "ModelCallPlan",

@@ -7,7 +7,7 @@ from .board import BoardDesk
 from .child_desk import ChildDesk
 from .errors import AgentNotFound, InvalidArgument
 from .host import AgentRequest, ToolScope
-from .memory import load_memory
+from .memory import Memory, load_memory
 from .models import BOT, AgentKind, Persona, Run, RunId, SubAgentConfig, Turn
 from .prompts import child_prompt, time_note
 from .roster import Roster
@@ -61,31 +61,33 @@ class Preparation:
         persona = self._persona(run, config)
         memory = await load_memory(self._services.store, run, settings, enabled=remember)
         member_rights = self._member_rights(run, config)
-        if member_rights and remember:
+        if member_rights:
+            # also when memory is off: what is written now is read when it is on again
             await self._agents.mark_member_memory(config)
         board = self._board.for_children()
-        notes = self._notes(run, config, settings, board)
-        if memory.resume:
-            steps = await self._services.store.run_steps(run.run_id)
-            notes = (*notes, resume_note(steps, memory.resume))
-        desk = ChildDesk(
-            run=run,
-            board=board,
-            board_limit=settings.shared_context_maxlen,
-            resolve_target=self._board.target,
+        notes = (*self._notes(run, config, settings, board), await self._resumed(run, memory))
+        skills = self._services.host.skills_prompt(
+            run.session, persona.skills if persona else config.skills
         )
         return AgentRequest(
             run_id=run.run_id,
             session=run.session,
             agent=config.name,
-            system_prompt=self._system_prompt(run, config, persona, settings),
+            system_prompt=child_prompt(
+                config,
+                settings,
+                # as on the platform: a persona without words leaves the agent's own
+                instructions=(persona.instructions if persona else "") or config.system_prompt,
+                workdir=self._workdir(run, config),
+                skills=skills,
+            ),
             history=(*memory.history, *(persona.dialogue if persona else ())),
             prompt=run.input,
             notes=tuple(note for note in notes if note),
             resume=memory.resume,
             image_urls=run.image_urls,
-            tools=_scope(config, persona, settings),
-            own_tools=self._services.child_tools(desk),
+            tools=_scope(config, persona, settings, with_skills=bool(skills)),
+            own_tools=self._services.child_tools(self._desk(run, board, settings)),
             provider_id=config.provider_id or settings.dynamic_agents.default_provider_id,
             origin=run.origin,
             member_rights=member_rights,
@@ -101,6 +103,20 @@ class Preparation:
     def forget(self, run_id: RunId) -> None:
         """The run is over."""
         self._readers.pop(run_id, None)
+
+    async def _resumed(self, run: Run, memory: Memory) -> str:
+        if not memory.resume:
+            return ""
+        steps = await self._services.store.run_steps(run.run_id)
+        return resume_note(steps, memory.resume)
+
+    def _desk(self, run: Run, board: SharedContext | None, settings: Settings) -> ChildDesk:
+        return ChildDesk(
+            run=run,
+            board=board,
+            board_limit=settings.shared_context_maxlen,
+            resolve_target=self._board.target,
+        )
 
     def _config(self, run: Run) -> SubAgentConfig:
         config = self._roster.get(run.agent) if run.agent is not None else None
@@ -122,19 +138,10 @@ class Preparation:
             return True
         return config.owner != BOT and not host.is_admin(run.session, config.owner)
 
-    def _system_prompt(
-        self, run: Run, config: SubAgentConfig, persona: Persona | None, settings: Settings
-    ) -> str:
-        services = self._services
-        workdir = config.workdir or str(default_workdir(services.files, run.session, config.name))
-        skills = persona.skills if persona else config.skills
-        return child_prompt(
-            config,
-            settings,
-            instructions=persona.instructions if persona else config.system_prompt,
-            workdir=make_workdir(workdir, self._agents.workdir_roots()),
-            skills=services.host.skills_prompt(run.session, skills),
-        )
+    def _workdir(self, run: Run, config: SubAgentConfig) -> str:
+        files = self._services.files
+        wanted = config.workdir or str(default_workdir(files, run.session, config.name))
+        return make_workdir(wanted, self._agents.workdir_roots(), private=files)
 
     def _notes(
         self, run: Run, config: SubAgentConfig, settings: Settings, board: SharedContext | None
@@ -150,10 +157,15 @@ class Preparation:
         return tuple(notes)
 
 
-def _scope(config: SubAgentConfig, persona: Persona | None, settings: Settings) -> ToolScope:
+def _scope(
+    config: SubAgentConfig, persona: Persona | None, settings: Settings, *, with_skills: bool
+) -> ToolScope:
     dynamic = settings.dynamic_agents
-    denied = frozenset(dynamic.tools_blacklist)
-    if config.kind is AgentKind.STATIC:
-        assigned = persona.tools if persona else config.tools
-        return ToolScope(assigned=assigned, denied=denied, beyond_turn=True)
-    return ToolScope(assigned=config.tools, inherent=dynamic.tools_inherent, denied=denied)
+    is_static = config.kind is AgentKind.STATIC
+    return ToolScope(
+        assigned=persona.tools if persona else config.tools,
+        inherent=() if is_static else dynamic.tools_inherent,
+        denied=frozenset(dynamic.tools_blacklist),
+        beyond_turn=is_static,
+        reads_skills=with_skills,
+    )

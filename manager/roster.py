@@ -46,11 +46,9 @@ class Roster:
         self._agents.pop(name_key(name), None)
 
     def set_static(self, configs: Iterable[SubAgentConfig]) -> None:
-        """Let these be the static agents; one of them takes the place of a dynamic namesake."""
+        """Let these be the static agents; none of them may have the name of a dynamic one."""
         dynamic = self.dynamic()
-        self._agents = {name_key(config.name): config for config in configs}
-        for config in dynamic:
-            self._agents.setdefault(name_key(config.name), config)
+        self._agents = {name_key(config.name): config for config in (*configs, *dynamic)}
 
     def static(self) -> list[SubAgentConfig]:
         """Agents of the bot's owner."""

@@ -77,6 +77,7 @@ class SessionState:
         await self._change(board_enabled=on)
 
     async def _change(self, **changes: Any) -> None:
+        self.touch()
         async with self._changing:
             # the store may have made the record itself, later than the one in memory was made
             changed = replace(self._record, last_active_at=self._used_at, **changes)

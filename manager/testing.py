@@ -191,7 +191,7 @@ class FakeHost:
         if isinstance(acts, Awaitable):
             acts = await acts
         await observer.started(
-            Started(provider_id="main", model="fake", tools=tuple(sorted(self.tools)))
+            Started(provider_id="main", model="fake", tools=self._offered(request))
         )
         if not request.resume:
             await observer.messages_added([{"role": "user", "content": request.prompt}])
@@ -200,6 +200,9 @@ class FakeHost:
             if outcome is not None:
                 return outcome
         return AgentOutcome(failure=Failure(code="script_ended", message="the script has no end"))
+
+    def _offered(self, request: AgentRequest) -> tuple[str, ...]:
+        return tuple(sorted({*self.tools, *(tool.name for tool in request.own_tools)}))
 
     async def _play(
         self, act: Act, number: int, request: AgentRequest, observer: RunObserver
@@ -236,12 +239,13 @@ class FakeHost:
         )
         if act.gate is not None:
             await act.gate.wait()
-        output = act.output
+        output, is_error = act.output, act.is_error
         for tool in request.own_tools:
             if tool.name == act.tool:
-                output = await tool.call(json.loads(act.arguments))
+                reply = await tool.call(json.loads(act.arguments))
+                output, is_error = reply.text, reply.is_error
         await observer.tool_finished(
-            ToolResult(call_id=call_id, name=act.tool, output=output, is_error=act.is_error)
+            ToolResult(call_id=call_id, name=act.tool, output=output, is_error=is_error)
         )
         function = {"name": act.tool, "arguments": act.arguments}
         call = {"id": call_id, "type": "function", "function": function}

@@ -9,6 +9,7 @@ from .errors import InvalidArgument
 from .models import AgentName, SessionId
 
 _SAFE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_LONGEST_NAME = 64
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -25,15 +26,19 @@ def default_workdir(root: Path, session: SessionId, name: AgentName) -> Path:
     The platform's own static agents may have any name; such a name becomes a safe folder.
     """
     folder = session_folder(root, session)
-    return folder / name if _SAFE_NAME.fullmatch(name) else session_folder(folder, SessionId(name))
+    # a long name is hashed too: file systems end at 255 bytes
+    is_safe = _SAFE_NAME.fullmatch(name) and len(name) <= _LONGEST_NAME
+    return folder / name if is_safe else session_folder(folder, SessionId(name))
 
 
-def checked_workdir(wanted: str, allowed: Sequence[Path]) -> str:
+def checked_workdir(wanted: str, allowed: Sequence[Path], *, private: Path) -> str:
     """Check a folder that came in from outside.
 
     Args:
         wanted: An absolute path; it need not exist.
-        allowed: Folders in which it may lie, themselves included.
+        allowed: Folders in which it may lie, themselves included; the session's own comes first.
+        private: Where all sessions have their folders: only the own one may be used, whatever
+            else is allowed, and it may not be a link to another.
 
     Returns:
         The real path, links resolved.
@@ -47,6 +52,8 @@ def checked_workdir(wanted: str, allowed: Sequence[Path]) -> str:
     try:
         real = Path(wanted).resolve()
         inside = any(real.is_relative_to(root.resolve()) for root in allowed)
+        if real.is_relative_to(private.resolve()):
+            inside = real.is_relative_to(private.resolve() / allowed[0].name)
         is_file = inside and real.exists() and not real.is_dir()
     except (OSError, RuntimeError) as error:
         raise InvalidArgument("workdir", f"cannot be resolved ({error})") from error
@@ -57,15 +64,15 @@ def checked_workdir(wanted: str, allowed: Sequence[Path]) -> str:
     return str(real)
 
 
-def make_workdir(path: str, allowed: Sequence[Path]) -> str:
+def make_workdir(path: str, allowed: Sequence[Path], *, private: Path) -> str:
     """Make the folder when a run starts, and check once more where it really lies.
 
     Raises:
         InvalidArgument: It cannot be made, or a link now leads elsewhere.
     """
-    checked = Path(checked_workdir(path, allowed))
+    checked = Path(checked_workdir(path, allowed, private=private))
     try:
         checked.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidArgument("workdir", f"cannot be made ({error.strerror or error})") from error
-    return checked_workdir(str(checked), allowed)
+    return checked_workdir(str(checked), allowed, private=private)

@@ -87,5 +87,22 @@ class AstrBotCatalog:
             return datetime.now().astimezone().tzinfo or UTC
 
     def _skills(self, session: SessionId | None) -> list[Any]:
-        settings = read_agent_settings(self._context.get_config(umo=session))
-        return list(SkillManager().list_skills(active_only=True, runtime=settings.computer_runtime))
+        config = self._context.get_config(umo=session)
+        runtime = read_agent_settings(config).computer_runtime
+        plugins = {star.root_dir_name: star for star in self._context.get_all_stars()}
+        return [
+            skill
+            for skill in SkillManager().list_skills(active_only=True, runtime=runtime)
+            if skill.source_type != "plugin"
+            or _is_in_profile(plugins.get(skill.plugin_name), config.get("plugin_set", ["*"]))
+        ]
+
+
+def _is_in_profile(plugin: Any, profile: object) -> bool:
+    # As `_filter_skills_for_current_config` in AstrBot's core/astr_main_agent.py: a folder of
+    # skills is there even when its plugin is switched off.
+    if plugin is None or not plugin.activated:
+        return False
+    return bool(
+        plugin.reserved or not isinstance(profile, list) or "*" in profile or plugin.name in profile
+    )

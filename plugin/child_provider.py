@@ -142,6 +142,11 @@ async def _current(session: str, context: Context) -> object:
         return None
 
 
+def had_no_output(words: str) -> bool:
+    """Whether AstrBot's words for a failure say that the model's answer held nothing to use."""
+    return "EmptyModelOutputError" in words
+
+
 def _unavailable(wanted: str) -> Failure:
     if wanted:
         text = (

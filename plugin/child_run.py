@@ -26,7 +26,7 @@ from ..manager.models import Failure, Usage
 from .child_calls import ChildCalls, OpenCall
 from .child_context import ChildContext
 from .child_messages import kept_bodies, refusal_text, settle, tool_calls, user_turn_body
-from .child_provider import ChildProvider, provider_failure
+from .child_provider import ChildProvider, had_no_output, provider_failure
 from .child_tools import ResolvedTools
 
 _GRACE_SECONDS = 0.05
@@ -208,7 +208,10 @@ class ChildRun:
             return AgentOutcome()
         if step.failed:
             final = self._runner.get_final_llm_resp()
-            return self._failed(final.completion_text if final is not None else "")
+            words = final.completion_text if final is not None else ""
+            if is_last and had_no_output(words):
+                return AgentOutcome(failure=_no_answer_left())
+            return self._failed(words)
         if step.aborted or (self._parts.event.is_stopped() and not self._runner.done()):
             return AgentOutcome(failure=_stopped_by_plugin(step))
         if not step.answered:
@@ -220,6 +223,12 @@ class ChildRun:
     def _failed(self, words: str) -> AgentOutcome:
         used, child = self._runner.provider, self._parts.provider
         return AgentOutcome(failure=provider_failure(used, child, words))
+
+
+def _no_answer_left() -> Failure:
+    """AstrBot calls it a failed provider when a model asks for tools that it no longer has."""
+    message = "It still called tools when its last answer was due (setting `max_steps`)."
+    return Failure(code="step_limit", message=message)
 
 
 def _stopped_by_plugin(step: _Step) -> Failure:

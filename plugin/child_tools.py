@@ -27,6 +27,9 @@ _TRANSFER = "transfer_to_"
 _BY_NAME_ONLY = frozenset({"future_task", "send_message_to_user", "astrbot_shell_session"})
 """Tools that "all" does not mean: they speak for the bot, or outlive the child."""
 
+_READS_SKILLS = frozenset({"astrbot_file_read_tool"})
+"""What a child needs to read the files of its skills; the shell is for admins only."""
+
 _READ_ONLY = frozenset(
     {
         "astr_kb_search",
@@ -143,7 +146,8 @@ def _wanted(
             request.agent or request.run_id,
             ", ".join(lost),
         )
-    return (assigned | set(scope.inherent)) - scope.denied
+    inherent = set(scope.inherent) | (_READS_SKILLS if scope.reads_skills else set())
+    return (assigned | inherent) - scope.denied
 
 
 def _is_meant_by_all(tool: Any) -> bool:

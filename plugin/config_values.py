@@ -99,7 +99,11 @@ def _read_choice(value: object, *, choices: tuple[str, ...]) -> str:
 def _read_names(value: object, *, accepted: str = "a list of texts") -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
         raise Unusable(accepted)
-    return tuple(name for each in value if (name := each.strip()))
+    names = tuple(name for each in value if (name := each.strip()))
+    if value and not names:
+        # an empty list can mean everything: blanks must not pass for one
+        raise Unusable(accepted)
+    return names
 
 
 def _read_names_or_all(value: object) -> tuple[str, ...] | None:

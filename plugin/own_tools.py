@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from astrbot.api import FunctionTool
+from mcp.types import CallToolResult, TextContent
 
 from ..manager.host import ChildTool
 from .spared_arguments import given
@@ -15,9 +16,12 @@ class OwnTool(FunctionTool):
 
     child_tool: ChildTool
 
-    async def call(self, context: Any, /, **arguments: Any) -> str:
+    async def call(self, context: Any, /, **arguments: Any) -> CallToolResult:
         """Answer a call of the child."""
-        return await self.child_tool.call(given(arguments))
+        reply = await self.child_tool.call(given(arguments))
+        return CallToolResult(
+            content=[TextContent(type="text", text=reply.text)], isError=reply.is_error
+        )
 
 
 class OwnTools:

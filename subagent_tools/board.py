@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from ..manager import SubAgentError
 from ..manager.child_desk import ChildDesk
-from ..manager.host import ChildTool
+from ..manager.host import ChildTool, ChildToolReply
 from ..manager.shared_context import view
 from .arguments import Arguments, validation_text
 from .replies import error_text
@@ -94,7 +94,7 @@ def child_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
     if desk.board is None:
         return ()
 
-    async def send(arguments: Mapping[str, Any]) -> str:
+    async def send(arguments: Mapping[str, Any]) -> ChildToolReply:
         return await _send(desk, arguments)
 
     return (
@@ -108,12 +108,13 @@ def child_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
     )
 
 
-async def _send(desk: ChildDesk, arguments: Mapping[str, Any]) -> str:
+async def _send(desk: ChildDesk, arguments: Mapping[str, Any]) -> ChildToolReply:
     try:
         checked = ChildPostArguments.model_validate(dict(arguments))
         entry = await desk.post(checked.context_type, checked.content, target=checked.target)
     except ValidationError as error:
-        return f"Error: {validation_text(error, ChildPostArguments)} Nothing was posted."
+        problems = validation_text(error, ChildPostArguments)
+        return ChildToolReply(text=f"Error: {problems} Nothing was posted.", is_error=True)
     except SubAgentError as error:
-        return error_text(error)
-    return f"Note {entry.seq} is on the board for {entry.target}."
+        return ChildToolReply(text=error_text(error), is_error=True)
+    return ChildToolReply(text=f"Note {entry.seq} is on the board for {entry.target}.")

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ..manager.fence import fenced
 from .arguments import Arguments
-from .reports import facts
+from .reports import facts, one_line
 from .spec import CallContext, ToolSpec
 
 
@@ -27,6 +27,8 @@ async def read_result(context: CallContext, arguments: ReadArguments) -> str:
     part = text[begin : begin + arguments.limit]
     end = begin + len(part)
     head = f"task_id: {run.run_id}\nstate: {run.state}\nfacts: {facts(run)}\n"
+    if run.failure is not None:
+        head += f"reason: {one_line(run.failure.message, 300)} [{run.failure.code}]\n"
     if not text:
         return f"{head}It wrote no text."
     rest = f" Go on with offset {end}." if end < len(text) else " This is the end."

@@ -6,6 +6,8 @@ from types import MappingProxyType
 
 from ..manager import Run, RunId, RunState
 from ..manager.fence import fenced
+from ..manager.models import ToolUse
+from ..manager.runs.recorder import UNKNOWN_TOOLS
 
 WHOLE_REPLY = 24_000
 """Characters that the results of one reply share."""
@@ -15,6 +17,8 @@ _FRAME = 300
 """Characters around a text: its title, its fence, the mark where it is cut."""
 _LISTED = 10
 """Files made and tools called of one run that are named."""
+_LONGEST_NAME = 64
+"""Characters of a tool's name, which another plugin or a server gave it."""
 _LINES = 50
 """Unfinished runs of one reply."""
 _SENDING = (
@@ -69,7 +73,7 @@ def _head(run: Run) -> Iterator[str]:
         yield f"reason: {one_line(run.failure.message, 300)} [{run.failure.code}]"
     if run.cut_short:
         yield "note: it had reached its step limit, so its work may be unfinished"
-    if run.state is RunState.COMPLETED and run.tools_given and not run.tools_used:
+    if run.state is RunState.COMPLETED and run.tools_given and not _used_its_tools(run):
         yield "note: it called none of its tools; nothing it says was looked up"
     yield from _files(run)
 
@@ -99,15 +103,21 @@ def facts(run: Run) -> str:
     ]
     if run.started_at and run.finished_at:
         parts.append(f"{(run.finished_at - run.started_at).total_seconds():.1f} s")
-    uses = [
-        f"{use.name} x{use.calls}" + (f" ({_plural(use.errors, 'error')})" if use.errors else "")
-        for use in run.tools_used[:_LISTED]
-    ]
+    uses = [_use(use) for use in run.tools_used[:_LISTED]]
     if (more := len(run.tools_used) - _LISTED) > 0:
         uses.append(f"{more} more")
     tools = ", ".join(uses)
     parts.append(f"tools called: {tools}" if tools else "no tool called")
     return "; ".join(parts)
+
+
+def _use(use: ToolUse) -> str:
+    errors = f" ({_plural(use.errors, 'error')})" if use.errors else ""
+    return f"{one_line(use.name, _LONGEST_NAME)} x{use.calls}{errors}"
+
+
+def _used_its_tools(run: Run) -> bool:
+    return any(use.name != UNKNOWN_TOOLS for use in run.tools_used)
 
 
 def progress(run: Run, *, position: int | None, words: bool = True) -> str:

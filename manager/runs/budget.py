@@ -107,8 +107,14 @@ class Budget:
         """Count the tokens of a model call."""
         self._day.add(usage, at)
 
-    def tool_ended(self, name: str, arguments: str, *, is_error: bool) -> None:
+    def tool_ended(self, name: str, arguments: str, *, counted_as: str, is_error: bool) -> None:
         """Watch for the same call failing again and again.
+
+        Args:
+            name: The tool's name as the child gave it.
+            arguments: JSON text.
+            counted_as: The name that others may read.
+            is_error: Whether the call failed.
 
         Raises:
             LimitHit: It failed as often in a row as the setting allows.
@@ -123,7 +129,7 @@ class Budget:
             raise LimitHit(
                 Failure(
                     code="same_call_limit",
-                    message=f"The tool `{name}` failed {self._failures} times in a row with the "
-                    "same arguments (setting `same_call_limit`).",
+                    message=f"The same call of `{counted_as}` failed {self._failures} times in a "
+                    "row (setting `same_call_limit`).",
                 )
             )

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Protocol
 
 from ..artifacts import keep_artifacts
-from ..errors import LostRun, RunNotFound, ShuttingDown, StoreError
+from ..errors import RunNotFound, ShuttingDown
 from ..events import ResultsHanded, RunChanged
 from ..host import AgentRequest
 from ..models import (
@@ -25,11 +25,11 @@ from ..models import (
 from ..names import name_key
 from ..services import Services
 from ..settings import Settings
-from ..store.protocol import RunWrite
 from ..store.rows import DamagedRow
 from .budget import DayTokens
 from .execution import Execution, ExecutionPorts
 from .line import Ticket
+from .missed import MissedEnds
 from .outbox import Outbox
 from .state import advance
 from .supervisor import Supervisor
@@ -81,8 +81,8 @@ class RunDesk:
         self._live: dict[RunId, Execution] = {}
         self._ended: dict[RunId, Run] = {}
         self._children = children
-        self._missed: dict[RunId, RunWrite] = {}
         self.outbox = Outbox(session, services.store)
+        self._missed = MissedEnds(session, services, supervisor, self.outbox)
         self._ports = ExecutionPorts(
             driver=services.host,
             store=services.store,
@@ -93,7 +93,8 @@ class RunDesk:
             prepare=children.request,
             delivery=self._delivery,
             over=self._over,
-            missed=self._miss,
+            missed=self._missed.add,
+            caught_up=self._missed.caught_up,
             keep=partial(keep_artifacts, files=services.files),
         )
 
@@ -167,22 +168,9 @@ class RunDesk:
         self._live.pop(run.run_id, None)
         self.outbox.add(self._delivery(run))
 
-    def _miss(self, write: RunWrite) -> None:
-        self._missed[write.run.run_id] = write
-
     async def write_missed(self) -> None:
         """Write the ends that the store would not take when they came."""
-        for run_id, write in tuple(self._missed.items()):
-            try:
-                await self._services.store.write_run(
-                    replace(write, delivery=self.outbox.unread(run_id))
-                )
-            except StoreError:
-                return
-            except LostRun:
-                pass
-            self._missed.pop(run_id, None)
-        await self.outbox.write_ends()
+        await self._missed.write()
 
     def is_idle(self) -> bool:
         """Whether nothing is kept here that is not in the store."""
@@ -331,6 +319,7 @@ class RunDesk:
         for run_id in await self.outbox.settle(turn.turn_id, end):
             if run_id not in self._missed:
                 self._ended.pop(RunId(run_id), None)
+        self._missed.keep_trying()
 
     async def unread_agents(self) -> set[str]:
         """Name keys of agents with live runs or results still on their way."""

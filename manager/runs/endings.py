@@ -11,6 +11,8 @@ from ..models import Failure, Run, RunState, StopReason
 from .budget import LimitHit
 from .state import advance
 
+_LONGEST_MESSAGE = 2_000
+"""Characters kept of what a foreign error says of itself."""
 _STOPPED: Mapping[StopReason, tuple[RunState, str, str]] = MappingProxyType(
     {
         StopReason.USER: (RunState.CANCELLED, "cancelled", "Stopped by the user."),
@@ -67,8 +69,16 @@ def broken(run: Run, error: BaseException, at: datetime) -> Run:
     elif isinstance(error, SubAgentError):
         failure = Failure(code=error.code, message=str(error))
     else:
-        failure = Failure(code="internal_error", message=f"{type(error).__name__}: {error}")
+        failure = Failure(code="internal_error", message=_said(error))
     return _over(run, RunState.FAILED, failure, at)
+
+
+def _said(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"[:_LONGEST_MESSAGE]
+    except Exception:  # noqa: BLE001 - a foreign error whose text is broken too
+        return name
 
 
 def _over(run: Run, state: RunState, failure: Failure, at: datetime) -> Run:

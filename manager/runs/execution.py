@@ -1,8 +1,8 @@
 """One run from queued to its end, as one task.
 
 It waits for its place, takes the run, has the host drive the child, and writes the end together
-with the delivery. It never raises but `CancelledError`; what happens to the result is the
-outbox's.
+with the delivery. It never raises but `CancelledError` and what ends the process; what happens to
+the result is the outbox's.
 """
 
 import asyncio
@@ -10,16 +10,17 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from ..errors import LostRun, ShuttingDown, StoreError, SubAgentError
+from ..errors import LostRun, ShuttingDown, SubAgentError
 from ..events import EventBus, RunChanged
 from ..host import AgentDriver, AgentRequest, Clock
-from ..models import Delivery, Run, RunState, StopReason
+from ..models import ConversationId, Delivery, Run, RunState, StopReason
 from ..settings import Settings
 from ..store.protocol import RunWrite, Store
 from .budget import Budget, DayTokens, LimitHit
 from .clocks import RunClocks
 from .endings import broken, ended, stopped
 from .line import Line, Ticket
+from .missed import write_end
 from .recorder import RecorderPorts, RunRecorder
 from .shielding import carry_through
 from .state import advance
@@ -48,6 +49,8 @@ class ExecutionPorts:
     """Told once when the run has ended and is written."""
     missed: Callable[[RunWrite], None]
     """Told of an end that the store would not take, so that it is written later."""
+    caught_up: Callable[[ConversationId], Awaitable[None]]
+    """Returns once all that was missed of a conversation is written."""
     keep: Callable[[Run], Awaitable[Run]]
     """Puts what the child made where it stays; gives the run that names it there."""
 
@@ -114,6 +117,24 @@ class Execution:
         """Carry the run to its end; a new one is stored first."""
         self._task = asyncio.current_task()
         try:
+            await self._carry(new=new)
+        except asyncio.CancelledError:
+            # a shutdown: the run stays as it is, the next start takes care of it
+            raise
+        except LostRun:
+            logger.warning("Run %s was taken over by another process", self._run.run_id)
+        except BaseException as error:
+            # whatever broke, a run that nobody works on any more must not stay without an end
+            logger.exception("Run %s broke off", self._run.run_id)
+            if not self.run.is_over:
+                await self._finish(broken(self.run, error, self._ports.clock.now()))
+            if isinstance(error, SystemExit | KeyboardInterrupt):
+                raise
+        finally:
+            self.let_go()
+
+    async def _carry(self, *, new: bool) -> None:
+        try:
             if new and not await self._accept():
                 return
             if self._reason is not None:
@@ -124,14 +145,9 @@ class Execution:
                 await self._finish(self._unless_stopped(run))
         except asyncio.CancelledError:
             if self._reason is None:
-                # a shutdown: the run stays as it is, the next start takes care of it
                 raise
             if not self._ending:
                 await self._finish(stopped(self.run, self._reason, self._ports.clock.now()))
-        except LostRun:
-            logger.warning("Run %s was taken over by another process", self._run.run_id)
-        finally:
-            self.let_go()
 
     async def _accept(self) -> bool:
         try:
@@ -169,10 +185,11 @@ class Execution:
         try:
             if self._run.state is RunState.QUEUED and not await self._take():
                 return None
+            await ports.caught_up(self._run.conversation)
             request = await ports.prepare(self._run)
             outcome = await ports.driver.drive(request, await self._start_recorder())
             return ended(self.run, outcome, ports.clock.now())
-        except LostRun:
+        except (LostRun, SystemExit, KeyboardInterrupt):
             raise
         except asyncio.CancelledError as error:
             if self._is_cancelled():
@@ -181,7 +198,8 @@ class Execution:
             return broken(self.run, error, ports.clock.now())
         except (LimitHit, SubAgentError) as error:
             return broken(self.run, error, ports.clock.now())
-        except Exception as error:
+        except BaseException as error:
+            # tools raise more than `Exception`: groups, and what other languages panic with
             logger.exception("Run %s failed", self._run.run_id)
             return broken(self.run, error, ports.clock.now())
         finally:
@@ -232,23 +250,30 @@ class Execution:
 
     async def _write_end(self, run: Run) -> None:
         ports = self._ports
-        run = await ports.keep(run)
+        run = await self._kept(run)
         steps, messages = self._recorder.take_unwritten() if self._recorder else ((), ())
         write = RunWrite(run=run, steps=steps, messages=messages, delivery=ports.delivery(run))
-        writing = asyncio.ensure_future(self._write_last(write))
+        writing = asyncio.ensure_future(write_end(ports.store, write, rows_may_go=False))
         await self._a_while(writing)
-        if not writing.done() or isinstance(writing.exception(), StoreError):
+        if writing.done() and isinstance(writing.exception(), LostRun | None):
+            writing.result()
+        else:
             # the result is handed over from memory all the same
             ports.missed(write)
-        else:
-            writing.result()
         self._tell_end(run)
         try:
             await writing
-        except StoreError:
-            logger.exception("The end of run %s could not be stored yet", run.run_id)
         except LostRun:
             logger.info("The end of run %s was stored by a later attempt", run.run_id)
+        except Exception:
+            logger.exception("The end of run %s could not be stored yet", run.run_id)
+
+    async def _kept(self, run: Run) -> Run:
+        try:
+            return await self._ports.keep(run)
+        except Exception:
+            logger.exception("What run %s made could not be kept", run.run_id)
+            return replace(run, artifacts=tuple(replace(i, path="") for i in run.artifacts))
 
     async def _a_while(self, writing: asyncio.Future[None]) -> None:
         """Wait for a write, but not for long."""
@@ -269,16 +294,6 @@ class Execution:
         self._publish_state()
         if not self.done.done():
             self.done.set_result(run)
-
-    async def _write_last(self, write: RunWrite) -> None:
-        try:
-            await self._ports.store.write_run(write)
-        except (LostRun, StoreError):
-            raise
-        except Exception:
-            # what the host recorded cannot be stored at all; the end must not be lost with it
-            logger.exception("What run %s did could not be stored", write.run.run_id)
-            await self._ports.store.write_run(replace(write, steps=(), messages=()))
 
     def _publish_state(self) -> None:
         run = self._run

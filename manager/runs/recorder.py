@@ -28,6 +28,10 @@ from .clocks import RunClocks
 
 logger = logging.getLogger(__name__)
 
+UNKNOWN_TOOLS = "unknown tools"
+"""Under this all calls of tools are counted that the child does not have: their names are its own
+words."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecorderPorts:
@@ -55,9 +59,11 @@ class RunRecorder:
         self._steps: list[RunStep] = []
         self._messages: list[StoredMessage] = []
         self._step_had_tools = False
+        self._tools: frozenset[str] | None = None
 
     async def started(self, started: Started) -> None:
         """See `RunObserver.started`."""
+        self._tools = frozenset(started.tools)
         self.run = replace(self.run, tools_given=len(started.tools), model=started.model)
 
     async def before_model_call(self) -> ModelCallPlan:
@@ -97,6 +103,8 @@ class RunRecorder:
         self._step_had_tools = True
         self._clocks.opened() if call.limited else self._clocks.touch()
         self._open[call.call_id] = call
+        # counted as it begins: a call that is cut off was made all the same
+        self.run = replace(self.run, tools_used=self._used(call.name, calls=1))
         if not call.read_only:
             self._steps.append(self._step(call, StepState.INTENT, output="", is_error=False))
             await self._write()
@@ -116,16 +124,24 @@ class RunRecorder:
         Raises:
             LimitHit: The same call failed too often in a row.
         """
-        call = self._open.pop(result.call_id, None) or ToolCall(
-            call_id=result.call_id, name=result.name, arguments="", limited=False
-        )
+        if result.call_id not in self._open:
+            await self.tool_started(
+                ToolCall(
+                    call_id=result.call_id,
+                    name=result.name,
+                    arguments="",
+                    read_only=True,
+                    limited=False,
+                )
+            )
+        call = self._open.pop(result.call_id)
         self._clocks.closed() if call.limited else self._clocks.touch()
         self._steps.append(
             self._step(call, StepState.DONE, output=result.output, is_error=result.is_error)
         )
         self.run = replace(
             self.run,
-            tools_used=_counted(self.run.tools_used, result.name, is_error=result.is_error),
+            tools_used=self._used(result.name, errors=int(result.is_error)),
             artifacts=_merged(self.run.artifacts, result.artifacts),
         )
         self._publish(
@@ -138,7 +154,12 @@ class RunRecorder:
                 is_error=result.is_error,
             )
         )
-        self._budget.tool_ended(call.name, call.arguments, is_error=result.is_error)
+        self._budget.tool_ended(
+            call.name,
+            call.arguments,
+            counted_as=self._counted_as(call.name),
+            is_error=result.is_error,
+        )
 
     async def messages_added(self, messages: Sequence[MessageBody]) -> None:
         """See `RunObserver.messages_added`.
@@ -188,6 +209,23 @@ class RunRecorder:
         self._steps[:0] = steps
         self._messages[:0] = messages
 
+    def _used(self, name: str, *, calls: int = 0, errors: int = 0) -> tuple[ToolUse, ...]:
+        """The tools used, with more calls or errors of one; the order is that of first calls."""
+        name = self._counted_as(name)
+        uses = self.run.tools_used
+        if all(use.name != name for use in uses):
+            uses = (*uses, ToolUse(name=name))
+        return tuple(
+            replace(use, calls=use.calls + calls, errors=use.errors + errors)
+            if use.name == name
+            else use
+            for use in uses
+        )
+
+    def _counted_as(self, name: str) -> str:
+        known = self._tools is None or name in self._tools
+        return name if known else UNKNOWN_TOOLS
+
     def _step(self, call: ToolCall, state: StepState, *, output: str, is_error: bool) -> RunStep:
         return RunStep(
             run_id=self.run.run_id,
@@ -217,16 +255,6 @@ class RunRecorder:
 
     def _now(self) -> datetime:
         return self._ports.clock.now()
-
-
-def _counted(uses: tuple[ToolUse, ...], name: str, *, is_error: bool) -> tuple[ToolUse, ...]:
-    """One more call of a tool; the order is that of the first calls."""
-    if all(use.name != name for use in uses):
-        uses = (*uses, ToolUse(name=name))
-    return tuple(
-        replace(use, calls=use.calls + 1, errors=use.errors + is_error) if use.name == name else use
-        for use in uses
-    )
 
 
 def _merged(known: tuple[Artifact, ...], new: tuple[Artifact, ...]) -> tuple[Artifact, ...]:

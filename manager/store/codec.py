@@ -16,7 +16,7 @@ from ..models import (
     StoredMessage,
     SubAgentConfig,
 )
-from .rows import Values, key_of, read_names, strict
+from .rows import Values, agent_key, key_of, read_names, strict
 from .texts import dump_json, load_json
 
 
@@ -47,7 +47,7 @@ def agent_values(session: SessionId, config: SubAgentConfig) -> Values:
     """The row of an agent."""
     return {
         "session": session,
-        "name_key": key_of(config.name),
+        "name_key": agent_key(config),
         "name": config.name,
         "system_prompt": config.system_prompt,
         "description": config.description,

@@ -28,7 +28,7 @@ from ..models import (
 from .codec_runs import RUN_FIXED
 from .memory_tables import MemoryBoard, MemoryMessages, MemoryOutbox, refuse_known
 from .protocol import RunWrite, Store
-from .rows import key_of
+from .rows import agent_key, key_of
 from .texts import cleaned
 
 
@@ -97,12 +97,12 @@ class MemoryStore(Store):
     async def save_agent(self, session: SessionId, config: SubAgentConfig) -> None:
         self._check_open()
         self._keep_session(session, config.created_at)
-        self._agents[session, key_of(config.name)] = cleaned(config)
+        self._agents[session, agent_key(config)] = cleaned(config)
 
     @override
     async def delete_agent(self, session: SessionId, config: SubAgentConfig) -> None:
         self._check_open()
-        self._agents.pop((session, key_of(config.name)), None)
+        self._agents.pop((session, agent_key(config)), None)
         self._messages.forget(session, config.conversation)
 
     @override

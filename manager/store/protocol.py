@@ -84,7 +84,7 @@ class Store(Protocol):
         ...
 
     async def save_agent(self, session: SessionId, config: SubAgentConfig) -> None:
-        """Insert, or replace the one of the same name without regard to case."""
+        """Insert, or replace the one of the same kind and name without regard to case."""
         ...
 
     async def delete_agent(self, session: SessionId, config: SubAgentConfig) -> None:

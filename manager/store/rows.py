@@ -10,6 +10,8 @@ from sqlalchemy import Column, Connection, Row, Select
 from sqlalchemy.exc import DBAPIError
 
 from ..errors import StoreUnavailable
+from ..models import AgentKind, SubAgentConfig
+from ..names import name_key
 from .texts import load_json
 
 logger = logging.getLogger(__name__)
@@ -88,8 +90,18 @@ def _read_all[T](
 
 
 def key_of(name: str) -> str:
-    """A name as it is compared: without regard to case."""
-    return name.lower()
+    """A name as it is compared: without regard to case, as the core does."""
+    return name_key(name)
+
+
+def agent_key(config: SubAgentConfig) -> str:
+    """What tells an agent from the others of its session.
+
+    What is kept of a static agent, its memory's name and rights mark, must outlive a dynamic
+    namesake that comes and goes while the static one is switched off.
+    """
+    key = key_of(config.name)
+    return f"*{key}" if config.kind is AgentKind.STATIC else key
 
 
 def read_list(text: str) -> list[Any]:

@@ -7,7 +7,7 @@ from sqlalchemy import BindParameter, Connection, bindparam, delete, exists, sel
 from ..models import SessionId, SessionRecord, SubAgentConfig
 from . import schema
 from .codec import agent_values, read_agent, read_session, session_values
-from .rows import key_of, read_sound
+from .rows import agent_key, read_sound
 from .session_row import keep_session
 from .sql_runs import is_unfinished
 from .statements import upsert
@@ -94,7 +94,7 @@ def save_agent(connection: Connection, session: SessionId, config: SubAgentConfi
 
 def delete_agent(connection: Connection, session: SessionId, config: SubAgentConfig) -> None:
     """Delete the agent and its memory."""
-    connection.execute(_DELETE_AGENT, {"of_session": session, "of_name": key_of(config.name)})
+    connection.execute(_DELETE_AGENT, {"of_session": session, "of_name": agent_key(config)})
     connection.execute(
         _DELETE_MEMORY, {"of_session": session, "of_conversation": config.conversation}
     )

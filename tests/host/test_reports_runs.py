@@ -164,3 +164,19 @@ async def test_an_approval_that_nobody_gives_does_not_hang_the_parent(
     assert "I ask for leave." in told
     assert approver.asked == ["get_weather"]
     assert weather.asked == []
+
+
+@pytest.mark.parametrize("max_steps", [1, 2])
+async def test_a_child_that_only_calls_tools_ends_at_its_step_limit_which_is_named(
+    bot: Bot, model: Script, weather: Any, max_steps: int
+) -> None:
+    model.main(call(*make(tools=["get_weather"])), call(*give()), say("done"))
+    model.child("scout", then=call("get_weather", {"city": "Oslo"}))
+
+    async with plugin_config(bot, max_steps=max_steps):
+        with plugin_events(bot) as events:
+            await bot.say("look")
+            run = await events.run_over()
+
+    assert (run.state, run.failure.code) == ("failed", "step_limit")
+    assert "max_steps" in run.failure.message

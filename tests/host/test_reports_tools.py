@@ -1,5 +1,6 @@
 """What users of such systems reported about tools of sub-agents, played on a real AstrBot."""
 
+import importlib
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -90,7 +91,7 @@ async def test_an_mcp_tool_is_there_for_the_child_that_was_given_it_and_for_no_o
     assert [(use.name, use.calls, use.errors) for use in scout.tools_used] == [("moon_phase", 1, 0)]
     assert "moon_phase" not in model.requests_of("clerk")[0].tool_names()
     assert "not found" in tool_results(model.requests_of("clerk")[1])[-1]
-    assert [(use.name, use.calls, use.errors) for use in clerk.tools_used] == [("moon_phase", 1, 1)]
+    assert [(use.calls, use.errors) for use in clerk.tools_used] == [(1, 1)]
 
 
 async def test_a_failing_mcp_tool_is_an_error_and_the_same_failing_call_ends_the_run(
@@ -197,3 +198,21 @@ async def test_a_missing_file_is_an_error_for_the_model_and_not_the_end(
 
     assert (run.state, run.last_text) == ("completed", "No file.")
     assert "rror" in tool_results(model.requests_of("scout")[1])[-1]
+
+
+async def test_an_agent_with_a_skill_is_told_of_it_and_can_read_it(bot: Bot, model: Script) -> None:
+    skills = importlib.import_module("astrbot.core.skills.skill_manager")
+    folder = Path(skills.SkillManager().skills_root) / "tidy"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "---\nname: tidy\ndescription: How to tidy up.\n---\nSweep the floor first.\n"
+    folder.joinpath("SKILL.md").write_text(text, encoding="utf-8")
+    await bot.configure(extra={"provider_settings": {"computer_use_runtime": "local"}})
+    model.main(call(*make(skills=["tidy"])), call(*give()), say("done"))
+    read = {"path": str(folder / "SKILL.md")}
+    model.child("scout", call("astrbot_file_read_tool", read), say("Swept."))
+
+    await bot.say("tidy up")
+
+    told, asked = model.requests_of("scout")
+    assert "How to tidy up." in told.system_text()
+    assert "Sweep the floor first." in tool_results(asked)[-1]

@@ -7,7 +7,7 @@ import pytest
 
 from support.astrbot_host import Bot
 from support.astrbot_root import ADMIN
-from support.host_agents import admins_only
+from support.host_agents import admins_only, plugin_config
 from support.plugin_events import plugin_events
 from support.replies import after, call, calls, say
 from support.script import Script, tool_results
@@ -108,6 +108,25 @@ async def test_a_member_who_uses_an_admins_agent_has_no_more_rights_and_leaves_i
 
     async with admins_only("get_weather"):
         await bot.say("make an envoy", group=GROUP, sender=ADMIN)
+        for sender in (ADMIN, "alice", ADMIN):
+            await bot.say("use it", group=GROUP, sender=sender)
+        before = list(weather.asked)
+        await bot.say("begin anew", group=GROUP, sender=ADMIN)
+
+    assert before == [(ADMIN, True, "Oslo")]
+    assert weather.asked == [(ADMIN, True, "Oslo")] * 2
+
+
+async def test_what_a_member_told_a_static_agent_binds_it_until_an_admin_resets_it(
+    bot: Bot, model: Script, weather: Any
+) -> None:
+    clerk = {"name": "clerk", "system_prompt": "You look.", "tools": ["get_weather"]}
+    ask = call("get_weather", {"city": "Oslo"})
+    model.main(*(each for _ in range(3) for each in (call(*give("clerk")), say("Asked."))))
+    model.main(call("reset_subagent", {"name": "clerk"}), call(*give("clerk")), say("Asked."))
+    model.child("clerk", *(each for _ in range(4) for each in (ask, say("I have asked."))))
+
+    async with admins_only("get_weather"), plugin_config(bot, static_agents=[clerk]):
         for sender in (ADMIN, "alice", ADMIN):
             await bot.say("use it", group=GROUP, sender=sender)
         before = list(weather.asked)

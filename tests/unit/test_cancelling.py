@@ -57,7 +57,8 @@ async def test_a_task_at_work_is_stopped_and_what_it_had_is_kept(
     run = await it.store.get_run(turn.session, (await it.run(run_id)).run_id)
     assert run is not None
     assert (run.state, run.last_text) == (RunState.CANCELLED, "I began.")
-    assert run.tools_used == (ToolUse(name="search", calls=1),)
+    cut_off = () if kind == "model" else (ToolUse(name="write", calls=1),)
+    assert run.tools_used == (ToolUse(name="search", calls=1), *cut_off)
     assert run.usage.total == 15 * run.steps
     assert "what it had so far" in reply
     assert "\nI began.\n" in reply

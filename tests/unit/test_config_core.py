@@ -86,4 +86,4 @@ def test_what_is_no_agent_is_left_out() -> None:
     ],
 )
 def test_without_agents_there_are_none(section: object) -> None:
-    assert core_agents(section, {}.get) == ()
+    assert core_agents(section, lambda _: None) == ()

@@ -144,7 +144,7 @@ def _text(entry: dict[str, Any]) -> Any:
 
 
 def _shape_of_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    kinds = {"text": "string"}
+    kinds: dict[Any, str] = {"text": "string"}
     shape: dict[str, Any] = {}
     for name, item in schema.items():
         if item["type"] == "object":
@@ -174,8 +174,9 @@ def _shape_of_settings(settings: Any) -> dict[str, Any]:
 def _kind(hint: Any) -> Any:
     if isinstance(hint, TypeAliasType):
         return get_args(hint.__value__)
-    names = dict.fromkeys((tuple[str, ...], tuple[str, ...] | None), "list")
-    return {bool: "bool", int: "int", float: "float", str: "string", **names}[hint]
+    if hint in (tuple[str, ...], tuple[str, ...] | None):
+        return "list"
+    return {bool: "bool", int: "int", float: "float", str: "string"}[hint]
 
 
 def _as_json(value: Any) -> Any:

@@ -59,6 +59,7 @@ async def test_a_child_gets_its_prompt_its_tools_and_where_it_comes_from(
             assigned=("search",),
             inherent=("astrbot_execute_shell", "astrbot_execute_python"),
             denied=frozenset(MANAGEMENT_TOOLS),
+            reads_skills=True,
         ),
         provider_id="main",
         origin=replace(turn.origin, turn_id=turn.turn_id, tools=("search", "write")),

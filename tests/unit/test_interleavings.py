@@ -188,7 +188,7 @@ class World:
     async def finish(self) -> None:
         """Let all children go, end all turns well, and have every result collected."""
         self.let_go = True
-        for _ in range(3):
+        for _ in range(12):
             for hang in self.hangs:
                 hang.gate.set()
             await core.settled()

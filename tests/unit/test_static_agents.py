@@ -105,7 +105,7 @@ async def test_static_agents_stand_first_and_take_no_place_of_dynamic_ones(
     assert "Free: 49 of 50 sub-agents" in listed
 
 
-async def test_a_static_agent_takes_the_place_of_a_dynamic_namesake(
+async def test_a_static_agent_comes_in_when_its_dynamic_namesake_has_gone(
     make_core: core.MakeCore,
 ) -> None:
     it = await make_core()
@@ -114,10 +114,15 @@ async def test_a_static_agent_takes_the_place_of_a_dynamic_namesake(
     await it.call("transfer_to_Clerk", turn, input="one")
 
     turn = await in_turn(it, clerk())
-    await it.call("transfer_to_clerk", turn, input="two")
+    await it.call("transfer_to_Clerk", turn, input="two")
+    kept = [(c.name, c.kind) for c in await agents(it)]
+    await it.call("remove_subagent", turn, name="Clerk")
+    turn = await in_turn(it, clerk())
+    await it.call("transfer_to_clerk", turn, input="three")
 
+    assert kept == [("Clerk", AgentKind.DYNAMIC)]
     assert [(c.name, c.kind) for c in await agents(it)] == [("clerk", AgentKind.STATIC)]
-    assert tasks(it) == [[], []]
+    assert tasks(it) == [[], ["one"], []]
     assert "You file." in it.host.requests[-1].system_prompt
 
 
@@ -364,24 +369,10 @@ async def test_a_persona_that_is_gone_gives_way_to_ones_own_words(make_core: cor
     assert request.tools.assigned == ("search",)
 
 
-async def test_a_model_of_its_own_goes_before_the_default_one(make_core: core.MakeCore) -> None:
-    it = await make_core(
-        settings=Settings(
-            dynamic_agents=core.replace(Settings().dynamic_agents, default_provider_id="cheap")
-        )
-    )
-    turn = await in_turn(it, clerk(name="a", provider_id="dear"), clerk(name="b"))
-
-    for name in ("a", "b"):
-        await it.call(f"transfer_to_{name}", turn, input="x")
-
-    assert [request.provider_id for request in it.host.requests] == ["dear", "cheap"]
-
-
 async def test_its_folder_must_lie_in_an_allowed_one_when_its_run_starts(
-    make_core: core.MakeCore, tmp_path: Any
+    make_core: core.MakeCore, tmp_path: Any, tmp_path_factory: Any
 ) -> None:
-    allowed = tmp_path / "allowed"
+    allowed = tmp_path_factory.mktemp("allowed")
     it = await make_core(settings=Settings(workdir_roots=(str(allowed),)))
     turn = await in_turn(
         it,

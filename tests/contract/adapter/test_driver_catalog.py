@@ -10,6 +10,13 @@ from astrbot_plugin_subagents.manager.models import OwnerId, Persona, SessionId
 from support.astrbot_root import ADMIN, PROVIDER_ID
 from support.child_stage import ChildStage
 
+SKILLED = """
+from astrbot.api.star import Star
+
+class Plugin(Star):
+    pass
+"""
+
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="session")]
 
 
@@ -47,6 +54,33 @@ async def test_it_knows_the_active_skills_and_how_to_use_them(
     assert "How to tidy up." in catalog.skills_prompt(session, None)
     assert catalog.skills_prompt(session, ()) == ""
     assert catalog.skills_prompt(session, ("unknown",)) == ""
+
+
+async def test_a_plugins_skill_is_there_while_its_plugin_is_and_the_profile_has_it(
+    stage: ChildStage,
+) -> None:
+    bot, catalog = stage.bot, stage.catalog
+    text = "---\nname: cook\ndescription: How to cook.\n---\nCook.\n"
+    await bot.plugins.add("test_skilled", SKILLED)
+    folder = bot.root.plugins / "test_skilled" / "skills" / "cook"
+    folder.mkdir(parents=True)
+    folder.joinpath("SKILL.md").write_text(text, encoding="utf-8")
+
+    offered = "cook" in catalog.skill_names(None)
+    await bot.configure(extra={"plugin_set": ["test_ready"]})
+    beyond_profile = catalog.skill_names(None), catalog.skills_prompt(stage.session, ("cook",))
+    await bot.configure(extra={"plugin_set": ["test_skilled"]})
+    in_profile = catalog.skills_prompt(stage.session, None)
+    await bot.plugins.disable("test_skilled")
+    switched_off = catalog.skills_prompt(stage.session, ("cook",))
+    await bot.plugins.enable("test_skilled")
+    await bot.plugins.uninstall("test_skilled")
+
+    assert offered
+    assert "cook" not in beyond_profile[0]
+    assert beyond_profile[1] == ""
+    assert "How to cook." in in_profile
+    assert switched_off == ""
 
 
 @pytest.mark.parametrize(("name", "hours"), [("Asia/Shanghai", 8), ("UTC", 0)])

@@ -142,7 +142,7 @@ async def test_a_static_agent_gets_named_tools_that_the_main_agent_has_not_got(
     origin = Origin(sender_id="alice", persona_id="narrow", tools=("search",))
     async with stage.turn() as turn:
         handle_of(turn).main_tools.remove_tool("draw")
-        scope = {"origin": origin, "turn": turn if with_turn else None}
+        scope: dict[str, Any] = {"origin": origin, "turn": turn if with_turn else None}
         named = tools("draw", "search", "gone", "future_task", **scope, beyond_turn=True)
         plain = tools("draw", "search", **scope)
         with_all = tools("*", "draw", **scope, beyond_turn=True)

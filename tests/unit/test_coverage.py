@@ -1,0 +1,28 @@
+"""The table of faults, reports and stories names tests that there are, and leaves none out."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = (ROOT / "tests" / "COVERAGE.md").read_text("utf-8")
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TABLE)))
+ROWS = [line.split(" | ") for line in TABLE.splitlines() if line.startswith("| ")]
+
+
+@pytest.mark.parametrize(("file", "test"), NAMED)
+def test_every_test_that_the_table_names_exists(file: str, test: str) -> None:
+    tree = ast.parse((ROOT / file).read_text("utf-8"))
+    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
+    assert test in {function.name for function in functions}
+
+
+def test_every_fault_has_a_row_with_a_test_or_says_that_there_is_none_yet() -> None:
+    numbers = [int(row[0].removeprefix("| ")) for row in ROWS if row[0][2:].isdigit()]
+    bare = [row for row in ROWS if "::test_" not in row[-1] and "not yet: " not in row[-1]]
+
+    assert numbers == list(range(1, 41))
+    assert [row[0] for row in bare] == ["| story", "| no.", "| report"]
