@@ -33,7 +33,7 @@ from .roster import Roster
 from .runs.shielding import carry_through
 from .services import Services
 from .settings import Settings, StaticAgentSettings
-from .shared_context import SharedContext
+from .shared_context import SharedContext, board_name
 from .static_agents import static_configs
 from .workdir import checked_workdir, session_folder
 
@@ -194,7 +194,7 @@ class AgentDesk:
     async def _take_notes_away(self, config: SubAgentConfig) -> None:
         """Clear an agent's notes once its memory is gone; notes that stay hurt nobody."""
         try:
-            await self._board.clear(sender=config.name)
+            await self._board.clear(sender=board_name(config.name))
         except StoreError:
             logger.exception("The notes of sub-agent %s could not be deleted", config.name)
 

@@ -6,7 +6,7 @@ from .errors import AgentNotFound, FeatureOff
 from .models import SharedEntry, Turn
 from .roster import Roster
 from .settings import Settings
-from .shared_context import EVERYONE, MAIN_AGENT, EntryKind, SharedContext
+from .shared_context import EVERYONE, MAIN_AGENT, EntryKind, SharedContext, board_name
 
 
 class BoardDesk:
@@ -82,7 +82,7 @@ class BoardDesk:
             return EVERYONE
         if (agent := self._roster.find(wanted)) is None:
             raise AgentNotFound(wanted, [EVERYONE, *(each.name for each in self._roster.all())])
-        return agent.name
+        return board_name(agent.name)
 
     def _check_on(self) -> None:
         if not self.is_on:

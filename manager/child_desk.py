@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .errors import FeatureOff
 from .models import Run, SharedEntry
-from .shared_context import EVERYONE, EntryKind, SharedContext
+from .shared_context import EVERYONE, EntryKind, SharedContext, board_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class ChildDesk:
         return await self.board.post(
             kind,
             content,
-            sender=self.run.agent or self.run.run_id,
+            sender=board_name(self.run.agent or self.run.run_id),
             owner=self.run.owner,
             target=self.resolve_target(target),
             limit=self.board_limit,

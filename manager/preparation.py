@@ -14,7 +14,7 @@ from .roster import Roster
 from .runs.resume import resume_note
 from .services import Services
 from .settings import Settings
-from .shared_context import BoardReader, SharedContext
+from .shared_context import BoardReader, SharedContext, board_name
 from .workdir import default_workdir, make_workdir
 
 
@@ -149,7 +149,7 @@ class Preparation:
         zone = self._services.host.time_zone(run.session)
         notes = []
         if board is not None:
-            reader = BoardReader(board, reader=config.name, owner=run.owner, zone=zone)
+            reader = BoardReader(board, reader=board_name(config.name), owner=run.owner, zone=zone)
             self._readers[run.run_id] = reader
             notes.append(reader.news())
         if settings.time_prompt_enabled:
