@@ -4,6 +4,7 @@ The sender of a note is set by the core. `view_shared_context` shows notes as da
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
@@ -89,6 +90,10 @@ VIEW = ToolSpec(
 )
 
 
+_CHILD_PARAMETERS: Mapping[str, Any] = MappingProxyType(plain_schema(ChildPostArguments))
+"""Made once: every run of every child has the tool."""
+
+
 def child_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
     """The core's own tools of one running child."""
     if desk.board is None:
@@ -102,7 +107,7 @@ def child_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
             name="send_shared_context",
             description="Put a note on the notice board of this chat's agents. You are named as "
             "its sender. Use it for findings others need, and for what you are doing now.",
-            parameters=plain_schema(ChildPostArguments),
+            parameters=_CHILD_PARAMETERS,
             call=send,
         ),
     )

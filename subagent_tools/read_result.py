@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ..manager.fence import fenced
 from .arguments import Arguments
-from .reports import facts, one_line
+from .reports import facts, files_made, one_line
 from .spec import CallContext, ToolSpec
 
 
@@ -29,6 +29,7 @@ async def read_result(context: CallContext, arguments: ReadArguments) -> str:
     head = f"task_id: {run.run_id}\nstate: {run.state}\nfacts: {facts(run)}\n"
     if run.failure is not None:
         head += f"reason: {one_line(run.failure.message, 300)} [{run.failure.code}]\n"
+    head += "".join(f"{line}\n" for line in files_made(run))
     if not text:
         return f"{head}It wrote no text."
     rest = f" Go on with offset {end}." if end < len(text) else " This is the end."

@@ -58,8 +58,9 @@ def _fitted(run: Run, limit: int, room: int) -> str:
     left = room - len("\n".join(_head(run))) - _FRAME
     if left >= min(_LEAST, len(run.last_text)):
         return report(run, limit=min(limit, left))
+    made = f", made {_plural(len(run.artifacts), 'file')}" if run.artifacts else ""
     return (
-        f"task_id: {run.run_id} | sub-agent: {_who(run)} | {_TITLES[run.state]}; "
+        f"task_id: {run.run_id} | sub-agent: {_who(run)} | {_TITLES[run.state]}{made}; "
         "read it with `read_subagent_result`"
     )
 
@@ -75,10 +76,10 @@ def _head(run: Run) -> Iterator[str]:
         yield "note: it had reached its step limit, so its work may be unfinished"
     if run.state is RunState.COMPLETED and run.tools_given and not _used_its_tools(run):
         yield "note: it called none of its tools; nothing it says was looked up"
-    yield from _files(run)
+    yield from files_made(run)
 
 
-def _files(run: Run) -> Iterator[str]:
+def files_made(run: Run) -> Iterator[str]:
     """What the run made: where the copies are, and what could not be kept."""
     kept = [item for item in run.artifacts if item.path]
     lost = [item for item in run.artifacts if not item.path]

@@ -36,7 +36,7 @@ from astrbot_plugin_subagents.manager.testing import (
     says,
 )
 from astrbot_plugin_subagents.manager.workdir import session_folder
-from astrbot_plugin_subagents.subagent_tools.reports import report
+from astrbot_plugin_subagents.subagent_tools.reports import report, reports
 from support import core
 
 make_core = core.make_core
@@ -333,3 +333,12 @@ def test_a_report_lists_a_few_files_and_counts_the_rest() -> None:
     assert "\nmade 15 more\n" in text
     assert text.count("could not be kept: it is gone") == 10
     assert "\nmade 15 more that could not be kept\n" in text
+
+
+def test_a_result_for_which_a_reply_has_no_room_still_says_that_it_made_files() -> None:
+    made = Artifact(kind="file", path="/kept/a", name="a")
+    run = core.replace(a_run(made), last_text="word " * 1000)
+
+    text = reports([run] * 100, limit=8000)
+
+    assert text.count("completed, made 1 file; read it with `read_subagent_result`") == 100
