@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,13 @@ def trees(*places: str) -> Iterator[tuple[str, ast.Module]]:
     """Our Python files in the given places, or everywhere, parsed."""
     for path, file in files(".py"):
         if not places or path.startswith(places):
-            yield path, ast.parse(file.read_text("utf-8"))
+            yield path, parsed(file)
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    """One file, parsed once for all tests."""
+    return ast.parse(file.read_text("utf-8"))
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
