@@ -98,18 +98,22 @@ async def test_nothing_of_the_board_stays_in_a_memory(
 async def test_the_main_agents_notes_reach_a_running_child_and_it_reads_the_board(
     bot: Bot, model: Script, weather: Any
 ) -> None:
-    gate = asyncio.Event()
+    begun, gate = asyncio.Event(), asyncio.Event()
     system = {"context_type": "system", "content": "Be quick."}
+    notes = calls(("send_shared_context_for_main_agent", system), ("view_shared_context", {}))
     model.main(
         call(*make("seeker")),
         call(*behind("seeker")),
-        calls(("send_shared_context_for_main_agent", system), ("view_shared_context", {})),
+        after(begun, notes),
         call("wait_for_subagent", {"subagent_name": "seeker"}),
         say("done"),
     )
     model.child("seeker", after(gate, call("get_weather", {"city": "Rome"})), say("Found."))
 
     running = bot.post("seek")
+    # it has read the board once, so that the note can only be news
+    await model.reached("seeker")
+    begun.set()
     await model.reached("main", 4)
     gate.set()
     await running.done()
