@@ -16,8 +16,8 @@ from ..models import (
     StoredMessage,
     SubAgentConfig,
 )
-from .rows import Values, agent_key, key_of, read_names, strict
-from .texts import dump_json, load_json
+from .rows import Values, agent_key, key_of, read_names, read_object, strict
+from .texts import dump_json
 
 
 def session_values(record: SessionRecord) -> Values:
@@ -101,11 +101,12 @@ def message_values(session: SessionId, message: StoredMessage) -> Values:
 @strict("message")
 def read_message(row: Row[Any]) -> StoredMessage:
     """The message of a row."""
-    body = load_json(row.body)
-    if not isinstance(body, dict):
-        raise TypeError("its body is no JSON object")
     return StoredMessage(
-        conversation=row.conversation, seq=row.seq, run_id=row.run_id, body=body, at=row.at
+        conversation=row.conversation,
+        seq=row.seq,
+        run_id=row.run_id,
+        body=read_object(row.body),
+        at=row.at,
     )
 
 

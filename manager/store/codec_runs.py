@@ -4,7 +4,7 @@ Writing gives a dictionary of column values. Reading is strict: a row that no re
 of raises `DamagedRow` and is never guessed at. The other records are in `codec.py`.
 """
 
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Row
@@ -14,8 +14,8 @@ from ..models import (
     Delivery,
     DeliveryState,
     Failure,
-    Origin,
     Run,
+    RunId,
     RunKind,
     RunState,
     RunStep,
@@ -23,10 +23,10 @@ from ..models import (
     ToolUse,
     Usage,
 )
-from .rows import Values, key_of, read_list, read_names, strict
-from .texts import dump_json, load_json
-
-_ORIGIN = tuple(field.name for field in fields(Origin))
+from ..task_shape import AgentType, TaskShape
+from .codec_origin import origin_text, read_origin
+from .rows import Values, key_of, read_list, read_names, read_object, strict
+from .texts import dump_json
 
 RUN_FIXED = (
     "run_id",
@@ -36,6 +36,7 @@ RUN_FIXED = (
     "parent",
     "group_id",
     "depends_on",
+    "task",
     "input",
     "image_urls",
     "owner",
@@ -56,16 +57,11 @@ def run_values(run: Run) -> Values:
         "parent": run.parent,
         "group_id": run.group_id,
         "depends_on": dump_json(run.depends_on),
+        "task": None if run.task is None else dump_json(asdict(run.task)),
         "input": run.input,
         "image_urls": dump_json(run.image_urls),
         "owner": run.owner,
-        "origin": dump_json(
-            {
-                name: value
-                for name in _ORIGIN
-                if (value := getattr(run.origin, name)) or (name == "tools" and value is not None)
-            }
-        ),
+        "origin": origin_text(run.origin),
         "created_at": run.created_at,
         "fence": run.fence,
         **run_changes(run),
@@ -112,13 +108,14 @@ def read_run(row: Row[Any]) -> Run:
         kind=RunKind(row.kind),
         parent=row.parent,
         group_id=row.group_id,
-        depends_on=read_names(row.depends_on),
+        depends_on=tuple(map(RunId, read_names(row.depends_on))),
+        task=None if row.task is None else _task(row.task),
         background=row.background,
         state=RunState(row.state),
         input=row.input,
         image_urls=read_names(row.image_urls),
         owner=row.owner,
-        origin=_origin(row.origin),
+        origin=read_origin(row.origin),
         created_at=row.created_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
@@ -195,12 +192,9 @@ def read_delivery(row: Row[Any]) -> Delivery:
     )
 
 
-def _origin(text: str) -> Origin:
-    # Parts that a later version added are left out: they need no change of the schema.
-    found = load_json(text)
-    tools = found.pop("tools", None)
-    texts = {name: str(found[name]) for name in _ORIGIN if name in found}
-    return Origin(**texts, tools=None if tools is None else tuple(map(str, tools)))
+def _task(text: str) -> TaskShape:
+    found = read_object(text)
+    return TaskShape(**{**found, "agent_type": AgentType(found["agent_type"])})
 
 
 def _failure(row: Row[Any]) -> Failure | None:

@@ -5,15 +5,16 @@ anywhere. The contract tests hold it to the same behaviour as `SqlStore`.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import override
 
-from ..errors import LostRun, StoreUnavailable
+from ..errors import StoreUnavailable
+from ..fork_context import ForkContext
 from ..models import (
     ConversationId,
     Delivery,
     DeliveryState,
+    GroupId,
     OwnerId,
     Run,
     RunId,
@@ -25,8 +26,12 @@ from ..models import (
     StoredMessage,
     SubAgentConfig,
 )
-from .codec_runs import RUN_FIXED
-from .memory_tables import MemoryBoard, MemoryMessages, MemoryOutbox, refuse_known
+from ..stored_event import StoredEvent
+from ..turn_record import TurnCall, TurnRecord
+from .memory_log import MemoryEvents, MemoryTurns
+from .memory_retention import MemoryRetention
+from .memory_runs import MemoryRuns
+from .memory_tables import MemoryBoard, MemoryMessages, MemoryOutbox
 from .protocol import RunWrite, Store
 from .rows import agent_key, key_of
 from .texts import cleaned
@@ -39,11 +44,15 @@ class MemoryStore(Store):
         self._is_open = False
         self._sessions: dict[SessionId, SessionRecord] = {}
         self._agents: dict[tuple[SessionId, str], SubAgentConfig] = {}
-        self._runs: dict[RunId, Run] = {}
-        self._steps: dict[RunId, dict[str, RunStep]] = {}
+        self._runs = MemoryRuns()
         self._messages = MemoryMessages()
         self._outbox = MemoryOutbox()
         self._board = MemoryBoard()
+        self._turns = MemoryTurns()
+        self._events = MemoryEvents()
+        self._retention = MemoryRetention(
+            runs=self._runs, messages=self._messages, outbox=self._outbox, events=self._events
+        )
 
     @override
     async def open(self) -> None:
@@ -67,13 +76,13 @@ class MemoryStore(Store):
     async def delete_session(self, session: SessionId) -> None:
         self._check_open()
         self._messages.forget(session)
-        for run in await self.list_runs(session, limit=len(self._runs)):
-            del self._runs[run.run_id]
-            self._steps.pop(run.run_id, None)
+        self._runs.forget(session)
         for agent in [key for key in self._agents if key[0] == session]:
             del self._agents[agent]
         self._outbox.forget(session)
         self._board.clear(session)
+        self._turns.forget(session)
+        self._events.delete(lambda event: event.session == session)
         self._sessions.pop(session, None)
 
     @override
@@ -125,50 +134,35 @@ class MemoryStore(Store):
         return self._messages.count(conversations)
 
     @override
-    async def add_runs(self, runs: Sequence[Run]) -> None:
+    async def add_runs(self, runs: Sequence[Run], *, fork: ForkContext | None = None) -> None:
         self._check_open()
-        new = {run.run_id: cleaned(run) for run in runs}
-        refuse_known(len(new) < len(runs) or not self._runs.keys().isdisjoint(new))
+        self._runs.add(runs, fork)
         for run in runs:
             self._keep_session(run.session, run.created_at)
-        self._runs.update(new)
+
+    @override
+    async def fork_context(self, session: SessionId, group_id: GroupId) -> ForkContext | None:
+        self._check_open()
+        return self._runs.fork(session, group_id)
 
     @override
     async def take_run(self, run: Run) -> Run | None:
         self._check_open()
-        stored = self._runs.get(run.run_id)
-        if stored is None or stored.is_over:
-            return None
-        taken = replace(
-            stored,
-            state=run.state,
-            executor=run.executor,
-            started_at=run.started_at,
-            fence=stored.fence + 1,
-        )
-        self._runs[run.run_id] = cleaned(taken)
-        return self._runs[run.run_id]
+        return self._runs.take(run)
 
     @override
     async def write_run(self, write: RunWrite) -> None:
         self._check_open()
-        run = write.run
-        stored = self._runs.get(run.run_id)
-        if stored is None or stored.is_over or stored.fence != run.fence:
-            raise LostRun(run.run_id)
-        self._messages.add(run.session, write.messages)
-        fixed = {name: getattr(stored, name) for name in RUN_FIXED}
-        self._runs[run.run_id] = cleaned(replace(run, **fixed))
-        for step in write.steps:
-            self._steps.setdefault(step.run_id, {})[step.key] = cleaned(step)
+        self._runs.check(write.run)
+        self._messages.add(write.run.session, write.messages)
+        self._runs.write(write.run, write.steps)
         if write.delivery is not None:
             self._outbox.add(write.delivery)
 
     @override
     async def get_run(self, session: SessionId, run_id: RunId) -> Run | None:
         self._check_open()
-        run = self._runs.get(run_id)
-        return run if run is not None and run.session == session else None
+        return self._runs.get(session, run_id)
 
     @override
     async def list_runs(
@@ -177,38 +171,35 @@ class MemoryStore(Store):
         *,
         states: Collection[RunState] | None = None,
         agent: str | None = None,
+        group: GroupId | None = None,
         limit: int = 100,
     ) -> list[Run]:
         self._check_open()
-        runs = [
-            run
-            for run in self._runs.values()
-            if run.session == session
-            and (states is None or run.state in states)
-            and (agent is None or (run.agent and key_of(run.agent) == key_of(agent)))
-        ]
-        runs.reverse()  # Of those made at one time the newest is the one added last.
-        return sorted(runs, key=lambda run: run.created_at, reverse=True)[:limit]
+        return self._runs.newest(
+            lambda run: (
+                run.session == session
+                and (states is None or run.state in states)
+                and (agent is None or (run.agent and key_of(run.agent) == key_of(agent)))
+                and (group is None or run.group_id == group)
+            ),
+            limit,
+        )
 
     @override
     async def unfinished_runs(self) -> list[Run]:
         self._check_open()
-        runs = [run for run in self._runs.values() if not run.is_over]
-        return sorted(runs, key=lambda run: run.created_at)
+        return self._runs.where(lambda run: not run.is_over)
 
     @override
     async def run_steps(self, run_id: RunId) -> list[RunStep]:
         self._check_open()
-        return list(self._steps.get(run_id, {}).values())
+        return self._runs.steps(run_id)
 
     @override
     async def tokens_used(self, session: SessionId, since: datetime) -> int:
         self._check_open()
-        return sum(
-            run.usage.total
-            for run in self._runs.values()
-            if run.session == session and run.created_at >= since
-        )
+        found = self._runs.where(lambda run: run.session == session and run.created_at >= since)
+        return sum(run.usage.total for run in found)
 
     @override
     async def load_deliveries(
@@ -254,9 +245,70 @@ class MemoryStore(Store):
         return self._board.load(session)
 
     @override
-    async def delete_shared_entries(self, session: SessionId, *, sender: str | None = None) -> int:
+    async def delete_shared_entries(
+        self, session: SessionId, *, sender: str | None = None, owner: OwnerId | None = None
+    ) -> int:
         self._check_open()
-        return self._board.clear(session, sender)
+        return self._board.clear(session, sender, owner)
+
+    @override
+    async def begin_turn(self, record: TurnRecord) -> None:
+        self._check_open()
+        self._turns.begin(record)
+
+    @override
+    async def add_turn_call(self, turn_id: str, call: TurnCall) -> None:
+        self._check_open()
+        self._turns.add_call(turn_id, call)
+
+    @override
+    async def end_turn(self, turn_id: str) -> None:
+        self._check_open()
+        self._turns.end(turn_id)
+
+    @override
+    async def open_turns(self) -> list[TurnRecord]:
+        self._check_open()
+        return self._turns.all()
+
+    @override
+    async def add_events(self, events: Sequence[StoredEvent]) -> None:
+        self._check_open()
+        self._events.add(events)
+
+    @override
+    async def events_after(
+        self,
+        event_id: int,
+        *,
+        session: SessionId | None = None,
+        run_id: RunId | None = None,
+        limit: int = 500,
+    ) -> list[StoredEvent]:
+        self._check_open()
+        return self._events.after(event_id, session=session, run_id=run_id)[:limit]
+
+    @override
+    async def last_event_id(self) -> int:
+        self._check_open()
+        return self._events.last()
+
+    @override
+    async def delete_old(
+        self,
+        *,
+        events_before: datetime,
+        steps_before: datetime,
+        runs_before: datetime,
+        limit: int,
+    ) -> int:
+        self._check_open()
+        return self._retention.delete_old(
+            events_before=events_before,
+            steps_before=steps_before,
+            runs_before=runs_before,
+            limit=limit,
+        )
 
     def _keep_session(self, session: SessionId, at: datetime) -> None:
         record = SessionRecord(session=session, created_at=at, last_active_at=at)

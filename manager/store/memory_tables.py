@@ -10,6 +10,7 @@ from ..models import (
     Delivery,
     DeliveryState,
     OwnerId,
+    RunId,
     SessionId,
     SharedEntry,
     StoredMessage,
@@ -63,6 +64,20 @@ class MemoryMessages:
             if conversation is None or key == conversation:
                 del self._messages[key], self._homes[key]
 
+    def of_run(self, conversation: ConversationId, run_id: RunId) -> list[int]:
+        """The numbers of the messages that a run added to a conversation."""
+        messages = self._messages.get(conversation, {})
+        return [seq for seq, message in messages.items() if message.run_id == run_id]
+
+    def delete(self, runs: Collection[tuple[ConversationId, RunId]], most: int) -> int:
+        """Delete what runs added to conversations, as much as is allowed; how many went."""
+        gone = [(run[0], seq) for run in runs for seq in self.of_run(*run)][:most]
+        for conversation, seq in gone:
+            del self._messages[conversation][seq]
+            if not self._messages[conversation]:
+                del self._messages[conversation], self._homes[conversation]
+        return len(gone)
+
 
 class MemoryOutbox:
     """Deliveries by their id, in the order in which they came."""
@@ -112,6 +127,16 @@ class MemoryOutbox:
         every = list(self._deliveries)
         return len(self.move(every, expected=held, state=DeliveryState.PENDING))
 
+    def is_open(self, delivery_id: str) -> bool:
+        """Whether a result is still on its way."""
+        delivery = self._deliveries.get(delivery_id)
+        over = (DeliveryState.ACKNOWLEDGED, DeliveryState.CLOSED)
+        return delivery is not None and delivery.state not in over
+
+    def delete(self, delivery_ids: Collection[str]) -> int:
+        """Delete results; how many went."""
+        return sum(self._deliveries.pop(each, None) is not None for each in delivery_ids)
+
     def forget(self, session: SessionId) -> None:
         """Delete the session's results."""
         for delivery in self.load(session, list(DeliveryState)):
@@ -136,12 +161,15 @@ class MemoryBoard:
         """The board, oldest first."""
         return [note for _, note in sorted(self._notes.get(session, {}).items())]
 
-    def clear(self, session: SessionId, sender: str | None = None) -> int:
-        """Clear the board, or what one sender wrote; how many notes went."""
+    def clear(
+        self, session: SessionId, sender: str | None = None, owner: OwnerId | None = None
+    ) -> int:
+        """Clear the board, or what one sender or owner posted; how many notes went."""
         gone = [
             note
             for note in self.load(session)
-            if sender is None or key_of(note.sender) == key_of(sender)
+            if (sender is None or key_of(note.sender) == key_of(sender))
+            and (owner is None or note.owner == owner)
         ]
         for note in gone:
             del self._notes[session][note.seq]

@@ -1,4 +1,4 @@
-"""The Store: what the core keeps, as one Protocol.
+"""The Store: what the core keeps, as one Protocol. Its second part is in `protocol_log.py`.
 
 `sql.py` holds it in SQLite or PostgreSQL, `memory.py` in dictionaries for tests; one contract
 test holds both. Every method is one transaction. All methods but `open` and `close` may raise
@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from ..fork_context import ForkContext
 from ..models import (
     ConversationId,
     Delivery,
     DeliveryState,
+    GroupId,
     OwnerId,
     Run,
     RunId,
@@ -29,6 +31,7 @@ from ..models import (
     StoredMessage,
     SubAgentConfig,
 )
+from .protocol_log import StoreLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +49,7 @@ class RunWrite:
     """The outbox row that a run's end brings."""
 
 
-class Store(Protocol):
+class Store(StoreLog, Protocol):
     """What the core keeps."""
 
     async def open(self) -> None:
@@ -72,7 +75,7 @@ class Store(Protocol):
         ...
 
     async def delete_session(self, session: SessionId) -> None:
-        """Delete the session with its agents, messages, runs, steps, board, deliveries."""
+        """Delete the session and all that is kept of it."""
         ...
 
     async def idle_sessions(self, before: datetime, limit: int) -> list[SessionId]:
@@ -107,8 +110,17 @@ class Store(Protocol):
         """How many messages each conversation holds; empty ones may be left out."""
         ...
 
-    async def add_runs(self, runs: Sequence[Run]) -> None:
-        """Insert new runs, all or none."""
+    async def add_runs(self, runs: Sequence[Run], *, fork: ForkContext | None = None) -> None:
+        """Insert new runs, all or none.
+
+        Args:
+            runs: Runs with new ids.
+            fork: What the forks among them begin with; new for its group.
+        """
+        ...
+
+    async def fork_context(self, session: SessionId, group_id: GroupId) -> ForkContext | None:
+        """What the forks of this session's group begin with, or None: it has none."""
         ...
 
     async def take_run(self, run: Run) -> Run | None:
@@ -147,6 +159,7 @@ class Store(Protocol):
         *,
         states: Collection[RunState] | None = None,
         agent: str | None = None,
+        group: GroupId | None = None,
         limit: int = 100,
     ) -> list[Run]:
         """Runs of a session, newest first; `agent` is matched without regard to case."""
@@ -206,6 +219,12 @@ class Store(Protocol):
         """The board, oldest first."""
         ...
 
-    async def delete_shared_entries(self, session: SessionId, *, sender: str | None = None) -> int:
-        """Clear the board, or one sender's notes (without regard to case); how many went."""
+    async def delete_shared_entries(
+        self, session: SessionId, *, sender: str | None = None, owner: OwnerId | None = None
+    ) -> int:
+        """Clear the board, or what one sender (without regard to case) or one owner posted.
+
+        Returns:
+            How many notes went.
+        """
         ...

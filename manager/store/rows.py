@@ -104,6 +104,14 @@ def agent_key(config: SubAgentConfig) -> str:
     return f"*{key}" if config.kind is AgentKind.STATIC else key
 
 
+def read_object(text: str) -> dict[str, Any]:
+    """The JSON object in a column."""
+    value = load_json(text)
+    if not isinstance(value, dict):
+        raise TypeError("an object was expected")
+    return value
+
+
 def read_list(text: str) -> list[Any]:
     """The JSON list in a column."""
     value = load_json(text)

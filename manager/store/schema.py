@@ -2,8 +2,7 @@
 
 There are no foreign keys: a session's rows are written in any order and deleted by
 `sql_sessions.delete_all`, and each check would be paid at every step of every run. `id` columns
-give the order of insertion where times may be equal. Tables that no code reads yet (`run_event`,
-`turn`) are here so that their features need no change of a running bot's store.
+give the order of insertion where times may be equal.
 """
 
 from typing import Any
@@ -137,10 +136,23 @@ run = Table(
     _text("failure_message", nullable=True),
     _text("executor"),
     _number("fence"),
+    _json("task", nullable=True),
     UniqueConstraint("run_id", name="uq_run_run_id"),
     Index("ix_run_session_created", "session", "created_at"),
     Index("ix_run_session_agent_created", "session", "agent_key", "created_at"),
     Index("ix_run_state_session_created", "state", "session", "created_at"),
+    Index("ix_run_group", "group_id", "session", "created_at"),
+    Index("ix_run_finished", "finished_at"),
+)
+
+fork_context = Table(
+    "fork_context",
+    metadata,
+    _text("group_id", primary_key=True),
+    _text("session"),
+    _json("body"),
+    _time("created_at"),
+    Index("ix_fork_context_session", "session"),
 )
 
 run_step = Table(
@@ -169,6 +181,7 @@ run_event = Table(
     _time("at"),
     Index("ix_run_event_session", "session", "id"),
     Index("ix_run_event_run", "run_id", "id"),
+    Index("ix_run_event_at", "at"),
     # A page asks for what came after an id, so that an id must never be given twice.
     sqlite_autoincrement=True,
 )
@@ -208,15 +221,29 @@ delivery = Table(
 turn = Table(
     "turn",
     metadata,
-    _text("turn_id", primary_key=True),
+    _serial(),
+    _text("turn_id"),
     _text("session"),
     _text("owner"),
-    _text("message"),
     _json("origin"),
-    _json("log"),
-    _text("state"),
-    _time("started_at"),
-    _time("ended_at", nullable=True),
+    _text("message"),
+    _json("image_urls"),
+    _text("executor"),
+    _time("began_at"),
+    UniqueConstraint("turn_id", name="uq_turn_turn_id"),
     Index("ix_turn_session", "session"),
-    Index("ix_turn_state", "state"),
+)
+
+# A row per call: the log of a long turn is a megabyte, which no call should write anew.
+turn_call = Table(
+    "turn_call",
+    metadata,
+    _serial(),
+    _text("turn_id"),
+    _text("session"),
+    _text("tool"),
+    _text("arguments"),
+    _text("reply"),
+    _time("at"),
+    Index("ix_turn_call_turn", "turn_id", "id"),
 )

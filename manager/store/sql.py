@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import override
 
 from ..errors import StoreUnavailable
+from ..fork_context import ForkContext
 from ..models import (
     ConversationId,
     Delivery,
     DeliveryState,
+    GroupId,
     OwnerId,
     Run,
     RunId,
@@ -26,7 +28,18 @@ from ..models import (
     StoredMessage,
     SubAgentConfig,
 )
-from . import sql_board, sql_deliveries, sql_messages, sql_runs, sql_sessions
+from ..stored_event import StoredEvent
+from ..turn_record import TurnCall, TurnRecord
+from . import (
+    sql_board,
+    sql_deliveries,
+    sql_events,
+    sql_messages,
+    sql_retention,
+    sql_runs,
+    sql_sessions,
+    sql_turns,
+)
 from .address import FileAddress, parse_address
 from .database import Database
 from .postgres import PostgresDatabase
@@ -129,8 +142,12 @@ class SqlStore(Store):
         return await self._db.read(sql_messages.count, conversations)
 
     @override
-    async def add_runs(self, runs: Sequence[Run]) -> None:
-        await self._db.write(sql_runs.add, runs)
+    async def add_runs(self, runs: Sequence[Run], *, fork: ForkContext | None = None) -> None:
+        await self._db.write(sql_runs.add, runs, fork)
+
+    @override
+    async def fork_context(self, session: SessionId, group_id: GroupId) -> ForkContext | None:
+        return await self._db.read(sql_runs.get_fork, session, group_id)
 
     @override
     async def take_run(self, run: Run) -> Run | None:
@@ -151,10 +168,11 @@ class SqlStore(Store):
         *,
         states: Collection[RunState] | None = None,
         agent: str | None = None,
+        group: GroupId | None = None,
         limit: int = 100,
     ) -> list[Run]:
         return await self._db.read(
-            sql_runs.of_session, session, states=states, agent=agent, limit=limit
+            sql_runs.of_session, session, states=states, agent=agent, group=group, limit=limit
         )
 
     @override
@@ -211,8 +229,64 @@ class SqlStore(Store):
         return await self._db.read(sql_board.load, session)
 
     @override
-    async def delete_shared_entries(self, session: SessionId, *, sender: str | None = None) -> int:
-        return await self._db.write(sql_board.clear, session, sender)
+    async def delete_shared_entries(
+        self, session: SessionId, *, sender: str | None = None, owner: OwnerId | None = None
+    ) -> int:
+        return await self._db.write(sql_board.clear, session, sender, owner)
+
+    @override
+    async def begin_turn(self, record: TurnRecord) -> None:
+        await self._db.write(sql_turns.begin, record)
+
+    @override
+    async def add_turn_call(self, turn_id: str, call: TurnCall) -> None:
+        await self._db.write(sql_turns.add_call, turn_id, call)
+
+    @override
+    async def end_turn(self, turn_id: str) -> None:
+        await self._db.write(sql_turns.end, turn_id)
+
+    @override
+    async def open_turns(self) -> list[TurnRecord]:
+        return await self._db.read(sql_turns.open_turns)
+
+    @override
+    async def add_events(self, events: Sequence[StoredEvent]) -> None:
+        await self._db.write(sql_events.add, events)
+
+    @override
+    async def events_after(
+        self,
+        event_id: int,
+        *,
+        session: SessionId | None = None,
+        run_id: RunId | None = None,
+        limit: int = 500,
+    ) -> list[StoredEvent]:
+        return await self._db.read(
+            sql_events.after, event_id, session=session, run_id=run_id, limit=limit
+        )
+
+    @override
+    async def last_event_id(self) -> int:
+        return await self._db.read(sql_events.last)
+
+    @override
+    async def delete_old(
+        self,
+        *,
+        events_before: datetime,
+        steps_before: datetime,
+        runs_before: datetime,
+        limit: int,
+    ) -> int:
+        return await self._db.write(
+            sql_retention.delete_old,
+            events_before=events_before,
+            steps_before=steps_before,
+            runs_before=runs_before,
+            limit=limit,
+        )
 
 
 def _database_at(address: str | Path) -> Database:

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select
 
-from ..models import SessionId, SharedEntry
+from ..models import OwnerId, SessionId, SharedEntry
 from .codec import entry_values, read_entry
 from .rows import key_of, read_sound
 from .schema import shared_entry
@@ -26,7 +26,6 @@ _LOAD = (
     select(shared_entry).where(shared_entry.c.session == _OF_SESSION).order_by(shared_entry.c.seq)
 )
 _CLEAR = delete(shared_entry).where(shared_entry.c.session == _OF_SESSION)
-_CLEAR_SENDER = _CLEAR.where(shared_entry.c.sender_key == bindparam("of_sender"))
 
 
 def add(connection: Connection, session: SessionId, entry: SharedEntry, keep: int) -> None:
@@ -42,9 +41,13 @@ def load(connection: Connection, session: SessionId) -> list[SharedEntry]:
     return read_sound(connection, _LOAD, values, read=read_entry, number=shared_entry.c.seq)
 
 
-def clear(connection: Connection, session: SessionId, sender: str | None) -> int:
-    """Clear the board, or what one sender wrote; how many notes went."""
-    if sender is None:
-        return connection.execute(_CLEAR, {"of_session": session}).rowcount
-    values = {"of_session": session, "of_sender": key_of(sender)}
-    return connection.execute(_CLEAR_SENDER, values).rowcount
+def clear(
+    connection: Connection, session: SessionId, sender: str | None, owner: OwnerId | None
+) -> int:
+    """Clear the board, or what one sender or owner posted; how many notes went."""
+    statement = _CLEAR
+    if sender is not None:
+        statement = statement.where(shared_entry.c.sender_key == key_of(sender))
+    if owner is not None:
+        statement = statement.where(shared_entry.c.owner == owner)
+    return connection.execute(statement, {"of_session": session}).rowcount

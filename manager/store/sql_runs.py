@@ -6,12 +6,14 @@ from datetime import datetime
 from sqlalchemy import BindParameter, Connection, bindparam, func, insert, or_, select, update
 
 from ..errors import LostRun
-from ..models import TERMINAL, Run, RunId, RunState, RunStep, SessionId
+from ..fork_context import ForkContext
+from ..models import TERMINAL, GroupId, Run, RunId, RunState, RunStep, SessionId
 from . import sql_deliveries, sql_messages
+from .codec_forks import fork_values, read_fork
 from .codec_runs import read_run, read_step, run_changes, run_values, step_values
 from .protocol import RunWrite
 from .rows import key_of, read_sound
-from .schema import run, run_step
+from .schema import fork_context, run, run_step
 from .session_row import keep_session
 from .statements import upsert
 
@@ -33,6 +35,11 @@ _WRITE = update(run).where(
 )
 _SAVE_STEP = upsert(run_step, "run_id", "key")
 
+_INSERT_FORK = insert(fork_context)
+_GET_FORK = select(fork_context).where(
+    fork_context.c.group_id == bindparam("of_group"), fork_context.c.session == _OF_SESSION
+)
+
 _GET = select(run).where(run.c.run_id == _OF_RUN, run.c.session == _OF_SESSION)
 _OF_SESSION_NEWEST = (
     select(run)
@@ -47,12 +54,14 @@ _TOKENS = select(func.sum(run.c.input_tokens + run.c.cached_tokens + run.c.outpu
 )
 
 
-def add(connection: Connection, runs: Sequence[Run]) -> None:
-    """Insert new runs."""
+def add(connection: Connection, runs: Sequence[Run], fork: ForkContext | None) -> None:
+    """Insert new runs, and what the forks among them begin with."""
     if runs:
         for session, at in {item.session: item.created_at for item in runs}.items():
             keep_session(connection, session, at)
         connection.execute(_INSERT, [run_values(item) for item in runs])
+    if fork is not None:
+        connection.execute(_INSERT_FORK, fork_values(fork))
 
 
 def take(connection: Connection, item: Run) -> Run | None:
@@ -91,12 +100,20 @@ def get(connection: Connection, session: SessionId, run_id: RunId) -> Run | None
     return None if row is None else read_run(row)
 
 
+def get_fork(connection: Connection, session: SessionId, group: GroupId) -> ForkContext | None:
+    """What the forks of a group of this session begin with."""
+    values = {"of_session": session, "of_group": group}
+    row = connection.execute(_GET_FORK, values).one_or_none()
+    return None if row is None else read_fork(row)
+
+
 def of_session(
     connection: Connection,
     session: SessionId,
     *,
     states: Collection[RunState] | None,
     agent: str | None,
+    group: GroupId | None,
     limit: int,
 ) -> list[Run]:
     """Runs of a session, newest first."""
@@ -105,6 +122,8 @@ def of_session(
         statement = statement.where(run.c.state.in_([state.value for state in states]))
     if agent is not None:
         statement = statement.where(run.c.agent_key == key_of(agent))
+    if group is not None:
+        statement = statement.where(run.c.group_id == group)
     values = {"of_session": session, "most": limit}
     return read_sound(connection, statement, values, read=read_run, number=run.c.id)
 

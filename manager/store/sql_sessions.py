@@ -38,8 +38,11 @@ _DELETE = (
             _agent,
             schema.shared_entry,
             schema.delivery,
+            schema.fork_context,
             schema.run_event,
+            # The turn before its calls: a call that is being added waits for it or is seen.
             schema.turn,
+            schema.turn_call,
             _session,
         )
     ),

@@ -3,16 +3,22 @@
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from astrbot_plugin_subagents.manager.errors import StoreUnavailable
-from astrbot_plugin_subagents.manager.models import DeliveryState
+from astrbot_plugin_subagents.manager.fork_context import ForkContext
+from astrbot_plugin_subagents.manager.models import DeliveryState, GroupId, Origin
 from astrbot_plugin_subagents.manager.store import RunWrite, SqlStore
+from astrbot_plugin_subagents.manager.stored_event import StoredEvent
+from astrbot_plugin_subagents.manager.turn_record import TurnCall, TurnRecord
 from support import stores
 from support.stores import (
+    ANN,
     CHAT,
+    NOON,
     OTHER_CHAT,
     a_delivery,
     a_note,
@@ -133,6 +139,50 @@ async def test_a_damaged_note_is_left_out(path: Path) -> None:
         notes = await store.load_shared_entries(CHAT)
 
     assert notes == [a_note(1)]
+
+
+async def test_a_damaged_turn_call_or_event_is_left_out(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls = tuple(TurnCall(tool=tool, at=NOON) for tool in ("good", "bad"))
+    turn = TurnRecord(turn_id="good", session=CHAT, owner=ANN, origin=Origin(), began_at=NOON)
+    async with opened(SqlStore(path)) as store:
+        for turn_id in ("good", "bad"):
+            await store.begin_turn(replace(turn, turn_id=turn_id, calls=calls))
+            await store.add_events(
+                [StoredEvent(session=CHAT, kind=turn_id, payload={}, at=NOON)],
+            )
+    damage(path, f"UPDATE turn SET message = {NO_TEXT} WHERE turn_id = 'bad'")
+    damage(path, "UPDATE turn_call SET at = 'x' WHERE turn_id = 'good' AND tool = 'bad'")
+    damage(path, "UPDATE run_event SET payload = 'x' WHERE kind = 'bad'")
+
+    async with opened(SqlStore(path)) as store:
+        turns = await store.open_turns()
+        events = await store.events_after(0)
+
+    assert turns == [replace(turn, calls=calls[:1])]
+    assert [event.kind for event in events] == ["good"]
+    assert caplog.text.count("is set aside, untouched") == 3
+
+
+async def test_a_damaged_fork_context_is_an_error_for_itself_alone(path: Path) -> None:
+    fork = ForkContext(
+        group_id=GroupId("good"),
+        session=CHAT,
+        messages=(),
+        tools=(),
+        provider_id="one",
+        created_at=NOON,
+    )
+    async with opened(SqlStore(path)) as store:
+        for name in ("good", "bad"):
+            await store.add_runs([], fork=replace(fork, group_id=GroupId(name)))
+    damage(path, "UPDATE fork_context SET body = '[]' WHERE group_id = 'bad'")
+
+    async with opened(SqlStore(path)) as store:
+        assert await store.fork_context(CHAT, GroupId("good")) == fork
+        with pytest.raises(StoreUnavailable):
+            await store.fork_context(CHAT, GroupId("bad"))
 
 
 async def test_a_damaged_session_is_an_error_for_itself_alone(path: Path) -> None:

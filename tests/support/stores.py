@@ -76,6 +76,12 @@ def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def own_file(tmp_path: Path, empty_file: Path) -> Path:
+    """The test's own empty SQLite store of the newest schema."""
+    return Path(shutil.copy(empty_file, tmp_path / "store.db"))
+
+
 @asynccontextmanager
 async def opened[S: Store](store: S) -> AsyncIterator[S]:
     """The store, open."""

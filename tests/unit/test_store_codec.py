@@ -13,10 +13,12 @@ from sqlalchemy import Connection, Row, Table, create_engine, delete, insert, se
 from sqlalchemy.exc import StatementError
 
 from astrbot_plugin_subagents.manager.errors import StoreUnavailable
+from astrbot_plugin_subagents.manager.fork_context import ForkContext
 from astrbot_plugin_subagents.manager.models import (
     AgentKind,
     Artifact,
     Delivery,
+    GroupId,
     Origin,
     Run,
     RunStep,
@@ -27,9 +29,17 @@ from astrbot_plugin_subagents.manager.models import (
     SubAgentConfig,
     ToolUse,
 )
-from astrbot_plugin_subagents.manager.store import codec, codec_runs, schema
+from astrbot_plugin_subagents.manager.store import (
+    codec,
+    codec_forks,
+    codec_log,
+    codec_runs,
+    schema,
+)
 from astrbot_plugin_subagents.manager.store.texts import cleaned
-from support.stores import CHAT, a_message, a_note, a_run, a_session, an_agent
+from astrbot_plugin_subagents.manager.stored_event import StoredEvent
+from astrbot_plugin_subagents.manager.turn_record import TurnCall, TurnRecord
+from support.stores import ANN, CHAT, NOON, a_message, a_note, a_run, a_session, an_agent
 
 texts = st.text(st.characters(codec=None, categories=None), max_size=20)
 names = st.lists(texts, max_size=3).map(tuple)
@@ -61,6 +71,7 @@ def a_few(kind: type) -> st.SearchStrategy[Any]:
     return st.lists(records(kind), max_size=2).map(tuple)
 
 
+objects = st.lists(bodies, max_size=2).map(tuple)
 runs = records(
     Run,
     depends_on=names,
@@ -70,6 +81,14 @@ runs = records(
 )
 agents = records(SubAgentConfig, tools=st.none() | names, skills=st.none() | names)
 messages = records(StoredMessage, body=bodies)
+
+
+FORK = ForkContext(
+    group_id=GroupId("group"), session=CHAT, messages=(), tools=(), provider_id="", created_at=NOON
+)
+TURN = TurnRecord(turn_id="turn", session=CHAT, owner=ANN, origin=Origin(), began_at=NOON)
+EVENT = StoredEvent(session=CHAT, kind="run", payload={}, at=NOON)
+NO_KIND = '{"label":"a","position":0,"agent_type":"odd","tool_filter":"","max_steps":0}'
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +165,32 @@ def test_the_flat_records(
         assert through(connection, table, values, read) == cleaned(record)
 
 
+@round_trip
+@given(
+    fork=records(ForkContext, messages=objects, tools=objects),
+    turn=records(TurnRecord, image_urls=names, calls=st.just(())),
+    call=records(TurnCall),
+    event=records(StoredEvent, payload=bodies),
+)
+def test_what_later_features_keep(
+    connection: Connection,
+    fork: ForkContext,
+    turn: TurnRecord,
+    call: TurnCall,
+    event: StoredEvent,
+) -> None:
+    of_turn = {"turn_id": "turn", "session": CHAT, **codec_log.call_values(call)}
+    numbered = {"id": event.event_id, **codec_log.event_values(event)}
+    trips: list[tuple[object, Table, dict[str, Any], Callable[[Row[Any]], object]]] = [
+        (fork, schema.fork_context, codec_forks.fork_values(fork), codec_forks.read_fork),
+        (turn, schema.turn, codec_log.turn_values(turn), codec_log.read_turn),
+        (("turn", call), schema.turn_call, of_turn, codec_log.read_call),
+        (event, schema.run_event, numbered, codec_log.read_event),
+    ]
+    for record, table, values, read in trips:
+        assert through(connection, table, values, read) == cleaned(record)
+
+
 def test_times_come_back_in_utc_and_sort_as_they_are(connection: Connection) -> None:
     zone = timezone(timedelta(hours=-5))
     moments = [datetime(2026, 3, 1, 23, 59, 59, micros, zone) for micros in (0, 1, 100_000)]
@@ -175,6 +220,30 @@ def test_a_naive_time_is_refused(connection: Connection) -> None:
         (schema.run, codec_runs.run_values(a_run()), codec_runs.read_run, {"tools_used": "[7]"}),
         (schema.run, codec_runs.run_values(a_run()), codec_runs.read_run, {"depends_on": "{}"}),
         (schema.run, codec_runs.run_values(a_run()), codec_runs.read_run, {"origin": "["}),
+        (schema.run, codec_runs.run_values(a_run()), codec_runs.read_run, {"task": "[]"}),
+        (
+            schema.run,
+            codec_runs.run_values(a_run()),
+            codec_runs.read_run,
+            {"task": NO_KIND},
+        ),
+        (schema.run, codec_runs.run_values(a_run()), codec_runs.read_run, {"task": "{}"}),
+        (schema.fork_context, codec_forks.fork_values(FORK), codec_forks.read_fork, {"body": "{}"}),
+        (
+            schema.fork_context,
+            codec_forks.fork_values(FORK),
+            codec_forks.read_fork,
+            {"body": '{"messages":[1],"tools":[],"provider_id":"","model":""}'},
+        ),
+        (
+            schema.fork_context,
+            codec_forks.fork_values(FORK),
+            codec_forks.read_fork,
+            {"body": '{"messages":[],"tools":[],"provider_id":null,"model":""}'},
+        ),
+        (schema.turn, codec_log.turn_values(TURN), codec_log.read_turn, {"image_urls": "[1]"}),
+        (schema.turn, codec_log.turn_values(TURN), codec_log.read_turn, {"origin": "[]"}),
+        (schema.run_event, codec_log.event_values(EVENT), codec_log.read_event, {"payload": "[]"}),
         (schema.subagent, codec.agent_values(CHAT, an_agent()), codec.read_agent, {"tools": "[1]"}),
         (schema.subagent, codec.agent_values(CHAT, an_agent()), codec.read_agent, {"kind": ""}),
         (

@@ -54,8 +54,8 @@ async def test_a_run_that_cannot_be_taken_fails_and_is_told(make_core: core.Make
     hang = Hang()
     it, trouble, turn = await a_core(make_core, hang, Say(text="done"))
     first, second = [
-        core.task_id(await it.call("transfer_to_scout", turn, input="x", background_task=True))
-        for _ in range(2)
+        core.task_id(await it.call("transfer_to_scout", turn, input=task, background_task=True))
+        for task in "xy"
     ]
     await hang.reached.wait()
     trouble.failing.add("take_run")
