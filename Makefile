@@ -8,10 +8,12 @@ PY := @bash scripts/python.sh
 override export Q := $(value Q)
 override export DATA := $(value DATA)
 override export PASSWORD := $(value PASSWORD)
+override export SEED := $(value SEED)
+override export STORE := $(value STORE)
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run ask test unit contract host e2e check fmt bench clean
+.PHONY: help setup run ask doctor test unit contract host e2e check fmt bench torture clean
 
 help: ## list the verbs
 	@sed -nE 's/^([a-z0-9]+): ## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r verb text; \
@@ -25,6 +27,9 @@ run: ## start a real AstrBot with this plugin (PORT=6185 DATA=.demo)
 
 ask: ## send one message to it (Q="..." DATA=.demo SESSION= TIMEOUT=300)
 	$(PY) scripts/launch.py demo/ask.py "$$Q"
+
+doctor: ## look whether the store of a bot is sound (STORE=.../subagents.sqlite3)
+	$(PY) scripts/launch.py store_tool.py doctor "$$STORE"
 
 test: ## run all tests, about 7 minutes; the last line names what did not run
 	$(PY) scripts/run_tests.py
@@ -49,6 +54,9 @@ fmt: ## format, and mend what the linter can mend
 
 bench: ## measure, into bench/out/
 	$(PY) scripts/launch.py bench/run.py
+
+torture: ## kill a core at work again and again and check it, about a minute (SEED=)
+	$(PY) scripts/torture.py --seed "$$SEED"
 
 clean: ## remove environments, caches and the data of the demo
 	@rm -rf .venv .venvs .uv .cache .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis \

