@@ -4,7 +4,7 @@ Every hook and command of the plugin stands here, since AstrBot binds decorated 
 module only; each hands on to `plugin/app.py` at once.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from astrbot.api import AstrBotConfig, FunctionTool
@@ -14,6 +14,7 @@ from astrbot.api.provider import LLMResponse, ProviderRequest
 from astrbot.api.star import Context, Star
 
 from .plugin.app import App
+from .plugin.commands import after_command
 from .plugin.tools import spare_reserved
 
 LAST = -100_000
@@ -62,8 +63,26 @@ class SubAgents(Star):
 
     @events.on_astrbot_loaded()
     async def when_astrbot_is_loaded(self) -> None:
-        """When AstrBot has started: checks that the models and personas in the settings exist."""
+        """When AstrBot has started: checks the settings, and brings results that wait."""
         self.app.check_references()
+        await self.app.chats_can_be_reached()
+
+    @events.command("subagents")
+    async def subagents(self, event: AstrMessageEvent) -> AsyncGenerator[object]:
+        """Sub-agents of this chat: shows, stops, steers and answers them; `help` lists all."""
+        yield event.plain_result(await self.app.command(event, after_command(event)))
+
+    @events.event_message_type(events.EventMessageType.ALL, priority=FIRST)
+    async def when_a_message_comes(self, event: AstrMessageEvent) -> AsyncGenerator[object]:
+        """When a message comes: follows /stop, /reset and /new, takes answers to questions."""
+        if answer := await self.app.hear(event):
+            yield event.plain_result(answer)
+            event.stop_event()
+
+    @events.after_message_sent(priority=FIRST)
+    async def when_a_message_was_sent(self, event: AstrMessageEvent) -> None:
+        """When the bot has answered: a /reset reaches the sub-agents too."""
+        await self.app.message_sent(event)
 
     @events.on_waiting_llm_request()
     async def when_a_turn_begins(self, event: AstrMessageEvent) -> None:

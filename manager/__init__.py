@@ -26,6 +26,7 @@ from .runs.desk import WaitOutcome
 from .services import Services
 from .sessions import Sessions
 from .settings import DynamicAgentSettings, Settings
+from .tasks import NewTask
 
 __all__ = [
     "AgentKind",
@@ -34,6 +35,7 @@ __all__ = [
     "DynamicAgentSettings",
     "EventBus",
     "NewAgent",
+    "NewTask",
     "Origin",
     "Overview",
     "Run",

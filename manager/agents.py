@@ -208,11 +208,16 @@ class AgentDesk:
             return await self._change(config, replace(config, protected=protected), change)
 
     async def reset(self, name: str, asker: Asker) -> SubAgentConfig:
-        """Forget the memory of one's own idle agent; a static one's is open to all."""
+        """Forget the memory of one's own idle agent.
+
+        A static one's memory belongs to everyone in the chat: in a group an admin resets it.
+        """
         async with self._changing:
             config = self._roster.get(name)
             if config.kind is AgentKind.DYNAMIC:
                 config = self._owned(name, asker)
+            elif not (asker.is_admin or asker.is_alone):
+                raise NotPermitted(f"The memory of sub-agent {config.name!r}")
             self._check_idle(config)
             fresh = replace(
                 config,
@@ -224,6 +229,23 @@ class AgentDesk:
             changed = await self._change(config, fresh, "reset")
             await self._take_notes_away(config)
         return changed
+
+    async def wipe(self, config: SubAgentConfig) -> bool:
+        """Forget an agent's memory unless it is at work, another one by now, or has none.
+
+        Returns:
+            Whether there was something to forget.
+        """
+        async with self._changing:
+            now = self._roster.find(config.name)
+            if now is None or now.conversation != config.conversation:
+                return False
+            counts = await self._services.store.count_messages([now.conversation])
+            if self._unfinished(now.name) or not counts.get(now.conversation):
+                return False
+            fresh = replace(now, conversation=ConversationId(self._services.clock.new_id()))
+            await self._change(now, fresh, "reset")
+        return True
 
     async def mark_member_memory(self, config: SubAgentConfig) -> None:
         """A run with member rights is about to write to the memory.

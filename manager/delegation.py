@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .errors import AgentNotFound, InvalidArgument, LimitReached, SubAgentError
-from .models import Run, RunId, SessionId, SubAgentConfig, Turn
+from .errors import AgentNotFound, AlreadyRunning, InvalidArgument, LimitReached, SubAgentError
+from .models import ConversationId, Origin, OwnerId, Run, RunId, SessionId, SubAgentConfig, Turn
 from .roster import Roster
 from .runs.desk import RunDesk
 from .services import Services
@@ -25,28 +25,77 @@ class Delegation:
         self, name: str, task: str, turn: Turn, *, background: bool, image_urls: Sequence[str]
     ) -> Run:
         """Give an agent a task; see `SubAgentManager.delegate`."""
-        self._agent(name, turn)
+        self.agent(name, turn)
         if not task.strip():
             raise InvalidArgument("input", "must not be empty")
-        limit = self._services.settings().starts_per_turn
-        if turn.starts >= limit:
-            raise LimitReached("tasks started in one turn", limit, key="starts_per_turn")
-        turn.starts += 1
+        self.count_starts(turn, 1)
         try:
             images = await self._services.host.admit_images(image_urls, turn) if image_urls else ()
             # looked up again: checking images takes a while
-            run = self._new_run(self._agent(name, turn), task, turn, images)
+            agent = self.agent(name, turn)
+            self._refuse_double(agent, task, images, turn.asker.owner)
+            run = self._new_run(agent, task, turn, images)
             return await self._start(replace(run, background=background), turn)
         except SubAgentError:
             turn.starts -= 1
             raise
 
-    def _agent(self, name: str, turn: Turn) -> SubAgentConfig:
+    def count_starts(self, turn: Turn, number: int) -> None:
+        """Count runs that a turn is about to start.
+
+        Raises:
+            LimitReached: They would be too many for one turn; nothing was counted.
+        """
+        limit = self._services.settings().starts_per_turn
+        if turn.starts + number > limit:
+            raise LimitReached("tasks started in one turn", limit, key="starts_per_turn")
+        turn.starts += number
+
+    def origin(self, turn: Turn) -> Origin:
+        """Where a run of this turn comes from."""
+        return replace(
+            turn.origin,
+            turn_id=turn.turn_id,
+            tools=tuple(sorted(self._services.host.tool_names(turn))),
+        )
+
+    def agent(self, name: str, turn: Turn) -> SubAgentConfig:
+        """An agent that the turn may give work to.
+
+        Raises:
+            AgentNotFound: There is none of that name for this turn.
+        """
         agent = self._roster.get(name)
         if not is_for(agent, turn):
             usable = [each.name for each in self._roster.all() if is_for(each, turn)]
             raise AgentNotFound(name, usable)
         return agent
+
+    def conversation_of(self, run: Run, run_id: RunId) -> ConversationId:
+        """The conversation in which a run is done once more under a new id.
+
+        Raises:
+            AgentNotFound: Its agent is gone.
+            AlreadyRunning: The same is under way already.
+        """
+        if run.agent is None:
+            return ConversationId(run_id)
+        agent = self._roster.get(run.agent)
+        self._refuse_double(agent, run.input, run.image_urls, run.owner)
+        return agent.conversation
+
+    def _refuse_double(
+        self, agent: SubAgentConfig, task: str, images: Sequence[str], owner: OwnerId
+    ) -> None:
+        """Refuse a brief that this agent is working on for the same user.
+
+        A model whose memory of the call is gone, or that is impatient, gives it again.
+        """
+        brief = " ".join(task.split())
+        for run in self._runs.live(agent.name):
+            same = " ".join(run.input.split()) == brief and set(run.image_urls) == set(images)
+            if same and run.owner == owner:
+                raise AlreadyRunning(agent.name, run.run_id)
 
     def _new_run(
         self, agent: SubAgentConfig, task: str, turn: Turn, images: tuple[str, ...]
@@ -59,11 +108,7 @@ class Delegation:
             input=task,
             image_urls=images,
             owner=turn.asker.owner,
-            origin=replace(
-                turn.origin,
-                turn_id=turn.turn_id,
-                tools=tuple(sorted(self._services.host.tool_names(turn))),
-            ),
+            origin=self.origin(turn),
             created_at=self._services.clock.now(),
         )
 

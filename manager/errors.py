@@ -14,6 +14,8 @@ SubAgentError
  |- RunNotFound
  |- RunNotFinished
  |- RunAlreadyFinished
+ |- AlreadyRunning         the same brief is under way at the same agent
+ |- NoOpenQuestion         the run waits for no answer
  |- IllegalTransition      a state change that the table does not know
  |- FeatureOff             switched off by a setting, or in this chat
  |- ShuttingDown           the plugin is being reloaded or stopped
@@ -79,7 +81,7 @@ class UnknownReference(SubAgentError):
     """Names of tools, skills or providers that do not exist here.
 
     Attributes:
-        kind: `tool`, `skill` or `provider`.
+        kind: `tool`, `skill`, `provider` or `tool filter`.
         names: The unknown ones.
         known: What there is, sorted.
     """
@@ -194,6 +196,28 @@ class RunAlreadyFinished(SubAgentError):
         self.run_id = run_id
         self.state = state
         super().__init__(f"Task {run_id} is already over: {state}.")
+
+
+class AlreadyRunning(SubAgentError):
+    """The same brief was given to the same agent, and it is still under way."""
+
+    code = "already_running"
+
+    def __init__(self, name: str, run_id: str) -> None:
+        self.name = name
+        self.run_id = run_id
+        super().__init__(f"Sub-agent {name!r} has this very task already: task {run_id}.")
+
+
+class NoOpenQuestion(SubAgentError):
+    """The run waits for no answer; it was given, came too late, or nothing was asked."""
+
+    code = "no_open_question"
+
+    def __init__(self, run_id: str, open_ids: Iterable[str]) -> None:
+        self.run_id = run_id
+        self.open_ids = tuple(open_ids)
+        super().__init__(f"Task {run_id} has no open question.")
 
 
 class IllegalTransition(SubAgentError):

@@ -8,8 +8,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
-from .models import Run, RunId, SessionId, SubAgentConfig, Usage
+from .models import OwnerId, Run, RunId, RunState, SessionId, SubAgentConfig, Usage
 
 logger = logging.getLogger(__name__)
 
@@ -18,6 +19,8 @@ logger = logging.getLogger(__name__)
 class Event:
     """The root: something happened in a session."""
 
+    kind: ClassVar[str]
+    """What happened, as a name that stays: the page and stored events go by it."""
     session: SessionId
     at: datetime
 
@@ -25,6 +28,8 @@ class Event:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentCreated(Event):
     """A new agent, or a new version under an old name."""
+
+    kind: ClassVar[str] = "agent.created"
 
     config: SubAgentConfig
     replaced: bool = False
@@ -34,6 +39,8 @@ class AgentCreated(Event):
 class AgentChanged(Event):
     """An agent was protected, unprotected or reset."""
 
+    kind: ClassVar[str] = "agent.changed"
+
     config: SubAgentConfig
     change: str
 
@@ -42,6 +49,8 @@ class AgentChanged(Event):
 class AgentRemoved(Event):
     """An agent is gone; the results of its runs stay."""
 
+    kind: ClassVar[str] = "agent.removed"
+
     config: SubAgentConfig
 
 
@@ -49,12 +58,34 @@ class AgentRemoved(Event):
 class RunChanged(Event):
     """A run was queued, started, is waiting, or ended: `run.state` says which."""
 
+    kind: ClassVar[str] = "run.changed"
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskStarted(Event):
+    """A run of the `task` tool began to work; told right after its `RunChanged`."""
+
+    kind: ClassVar[str] = "task.start"
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskEnded(Event):
+    """A run of the `task` tool is over, skipped ones included; told after its `RunChanged`."""
+
+    kind: ClassVar[str] = "task.end"
+
     run: Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalled(Event):
     """A child's model answered."""
+
+    kind: ClassVar[str] = "model.called"
 
     run_id: RunId
     step: int
@@ -66,6 +97,8 @@ class ModelCalled(Event):
 class ToolStarted(Event):
     """A child's tool call began."""
 
+    kind: ClassVar[str] = "tool.started"
+
     run_id: RunId
     name: str
     arguments: str
@@ -75,6 +108,8 @@ class ToolStarted(Event):
 class ToolFinished(Event):
     """A child's tool call ended."""
 
+    kind: ClassVar[str] = "tool.finished"
+
     run_id: RunId
     name: str
     output: str
@@ -82,8 +117,20 @@ class ToolFinished(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded(Event):
+    """A turn of the main agent is over, and what it was handed is settled."""
+
+    kind: ClassVar[str] = "turn.ended"
+
+    turn_id: str
+    owner: OwnerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsHanded(Event):
     """Results were given to a taker."""
+
+    kind: ClassVar[str] = "results.handed"
 
     delivery_ids: tuple[str, ...]
     taker: str
@@ -115,3 +162,14 @@ class EventBus:
                 subscriber(event)
             except Exception:
                 logger.exception("A subscriber failed on %s", type(event).__name__)
+
+    def run_changed(self, run: Run, at: datetime) -> None:
+        """Tell that a run has come to another state."""
+        self.publish(RunChanged(session=run.session, at=at, run=run))
+        if run.task is None:
+            return
+        if run.is_over:
+            self.publish(TaskEnded(session=run.session, at=at, run=run))
+        elif run.state is RunState.RUNNING and run.fence == 1 and not run.steps:
+            # neither one that goes on after a question nor one that is taken up again
+            self.publish(TaskStarted(session=run.session, at=at, run=run))

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from .errors import StoreError
 from .models import TERMINAL, DeliveryState, RunState, SessionId
 from .services import Services
 from .store.protocol import Store
@@ -20,7 +19,6 @@ from .workdir import session_folder
 
 logger = logging.getLogger(__name__)
 
-_DAY_SECONDS = 86_400.0
 _BATCH = 50
 """Sessions that are asked for at once."""
 _MOST_DAYS = 36_500
@@ -31,7 +29,7 @@ _ON_THE_WAY = (DeliveryState.PENDING, DeliveryState.CLAIMED, DeliveryState.HANDE
 
 
 class Expiry:
-    """Looks for unused sessions at the start and once a day."""
+    """Looks for unused sessions."""
 
     def __init__(
         self, services: Services, *, let_go: Callable[[SessionId, datetime], Awaitable[bool]]
@@ -45,15 +43,6 @@ class Expiry:
         """
         self._services = services
         self._let_go = let_go
-
-    async def watch(self) -> None:
-        """Look now, and again each day, until the task is cancelled."""
-        while True:
-            try:
-                await self.sweep()
-            except StoreError:
-                logger.exception("Unused sessions could not be deleted; the next try is tomorrow")
-            await self._a_day()
 
     async def sweep(self) -> int:
         """Let all unused sessions go, one after another; how many went.
@@ -80,15 +69,6 @@ class Expiry:
     async def _batch(self, before: datetime, stay: set[SessionId]) -> list[SessionId]:
         idle = await self._services.store.idle_sessions(before, _BATCH + len(stay))
         return [session for session in idle if session not in stay]
-
-    async def _a_day(self) -> None:
-        clock = self._services.clock
-        over = asyncio.Event()
-        take_back = clock.call_at(clock.monotonic() + _DAY_SECONDS, over.set)
-        try:
-            await over.wait()
-        finally:
-            take_back()
 
 
 async def is_unused(store: Store, session: SessionId, before: datetime) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Protocol
 
+from .fork_context import ForkContext
 from .models import (
     AgentName,
     Artifact,
@@ -23,6 +24,7 @@ from .models import (
     Turn,
     Usage,
 )
+from .tool_filter import NO_FILTER, ToolFilter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,9 @@ class ToolScope:
     """True: tools that the main agent itself was not given count too; static agents only."""
     reads_skills: bool = False
     """True: it is told of skills, so the host's tool that reads their files is inherent too."""
+    filter: ToolFilter = NO_FILTER
+    """What it lets through is listed and may be called; a fork's list stays whole, and the calls
+    are refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +63,11 @@ class ChildTool:
     description: str
     parameters: Mapping[str, Any]
     """JSON schema of an object."""
+    read_only: bool = False
+    """True: calling it again does no harm, so the journal need not know that it began."""
     call: Callable[[Mapping[str, Any]], Awaitable[ChildToolReply]]
-    """Takes the arguments as the model gave them; never raises but `CancelledError`."""
+    """Takes the arguments as the model gave them; never raises but `CancelledError`. It may take
+    longer than the host's own time limit for tools, which does not count for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +87,9 @@ class AgentRequest:
     resume: Sequence[MessageBody] = ()
     """What this run had recorded when it is taken up again, its user turn first."""
     image_urls: tuple[str, ...] = ()
+    fork: ForkContext | None = None
+    """Set for a fork: its messages stand before the task, its tools are the list that is sent,
+    and its model is used; `system_prompt`, `history` and `provider_id` are empty then."""
     tools: ToolScope = ToolScope()
     own_tools: tuple[ChildTool, ...] = ()
     """They come on top of the host's tools and take the place of one of the same name."""
@@ -105,6 +116,10 @@ class Started:
 class ModelCallPlan:
     """What the next model call of a child is to be like."""
 
+    instruction: str = ""
+    """Not empty: a user message that is kept stands before the call; the host tells it as added."""
+    with_tools: bool = True
+    """False: tools are withheld from this call; later ones may have them again."""
     notes: tuple[str, ...] = ()
     """New temporary messages, appended at the end; what was sent before is not rewritten."""
     final_instruction: str = ""
@@ -179,6 +194,16 @@ class RunObserver(Protocol):
         """A tool call ended, well or not."""
         ...
 
+    async def answered(self, text: str) -> bool:
+        """The child answered without a tool call; asked after the answer's messages were told.
+
+        Not asked after a final instruction.
+
+        Returns:
+            False: that was its end. True: it goes on, with a next model call.
+        """
+        ...
+
     async def messages_added(self, messages: Sequence[MessageBody]) -> None:
         """The step is complete; these messages belong to the conversation, temporary ones not.
 
@@ -189,6 +214,13 @@ class RunObserver(Protocol):
 
 class AgentDriver(Protocol):
     """Drives one child from its first model call to its end."""
+
+    async def until_up(self) -> None:
+        """Return once the host has started; before, it lacks models, tools and personas.
+
+        Whatever a run needs is looked up after this.
+        """
+        ...
 
     async def drive(self, request: AgentRequest, observer: RunObserver) -> AgentOutcome:
         """Run the child's loop.

@@ -11,36 +11,37 @@ from typing import Literal
 from .agents import AgentDesk, NewAgent
 from .board import BoardDesk
 from .delegation import Delegation, is_for
-from .errors import (
-    NotPermitted,
-    RunAlreadyFinished,
-    RunNotFinished,
-    ShuttingDown,
-)
+from .errands import Errands
+from .errors import RunNotFinished
+from .forgetting import Forgetting
+from .guiding import Guiding
 from .models import (
     AgentKind,
     Asker,
     Run,
     RunId,
+    RunState,
     SessionId,
-    SessionRecord,
     StopReason,
     SubAgentConfig,
     Turn,
     TurnEnd,
 )
 from .overview import Overview, make_overview
-from .preparation import Preparation
+from .preparation import Lookups, Preparation
 from .prompts import router_prompt
+from .reading import RunReader
 from .roster import Roster
-from .runs.budget import DayTokens
 from .runs.desk import RunDesk, WaitOutcome
 from .runs.supervisor import Supervisor
 from .services import Services
-from .session_state import SessionState
+from .session_state import Kept, SessionState
 from .settings import Settings, StaticAgentSettings
 from .shared_context import SharedContext
 from .steering import Steering
+from .stopping import Stopping
+from .tasks import ForkContexts, NewTask, TaskDesk, no_fork_context
+from .turn_log import TurnLog
 from .turns import TurnDesk
 
 type WaitMode = Literal["all", "any"]
@@ -55,40 +56,72 @@ class SubAgentManager:
         services: Services,
         supervisor: Supervisor,
         *,
-        record: SessionRecord,
-        agents: Sequence[SubAgentConfig],
-        day: DayTokens,
+        kept: Kept,
     ) -> None:
         """Made by `Sessions.open`, which loads what is passed in."""
         self.session = session
         self._services = services
-        self._state = SessionState(record, services)
-        self._roster = Roster(agents)
-        notes = SharedContext(session, services.store, services.clock)
+        self._state = SessionState(kept.record, services)
+        self._roster = Roster(kept.agents)
+        notes = self._notes = SharedContext(session, services.store, services.clock)
         self._agents = AgentDesk(
             session, services, self._roster, unfinished=self._unfinished, board=notes
         )
-        self.board = BoardDesk(
-            notes,
-            self._roster,
-            settings=services.settings,
-            switch=lambda: self._state.board_switch,
-        )
+        self.board = self._board_desk(notes)
         """The notice board, for the main agent."""
         self.steering = Steering(services, self._state, self._roster, notes)
         """Memories and board, for people."""
-        preparation = Preparation(
-            services,
+        self._runs = RunDesk(
+            session, services, supervisor, day=kept.day, children=self._preparation()
+        )
+        self._delegation = Delegation(session, services, self._roster, self._runs)
+        self._tasks = TaskDesk(session, services, self._runs, self._delegation)
+        self.reader = RunReader(services.store, self._runs, self._roster)
+        """Runs, groups and names, for those who may read them."""
+        self.stopping = Stopping(self._runs, self.reader, self._roster)
+        """Stops runs, for models and people."""
+        self.guiding = Guiding(services, self._runs, self.reader, self._delegation)
+        """Answers, steers and repeats runs, for models and people."""
+        log = self.log = TurnLog(session, services, supervisor, kept.lost)
+        """What turns do with our tools, and what a restart cut off."""
+        self.forgetting = Forgetting(
+            self._runs, self.stopping, self._agents, self._roster, notes, log
+        )
+        """What the platform's reset means here."""
+        self._turns = TurnDesk(session, services, self._agents, self._roster, self._runs, log)
+        self.errands = self._errand_desk()
+        """What no turn will take, so that it is to be brought."""
+
+    def _errand_desk(self) -> Errands:
+        return Errands(
+            self.session,
+            self._runs,
+            self.log,
+            has_turn=lambda owner: self._turns.newest(owner) is not None,
+            new_id=self._services.clock.new_id,
+        )
+
+    def _board_desk(self, notes: SharedContext) -> BoardDesk:
+        return BoardDesk(
+            notes,
+            self._roster,
+            settings=self._services.settings,
+            switch=lambda: self._state.board_switch,
+        )
+
+    def _preparation(self) -> Preparation:
+        return Preparation(
+            self._services,
             self._agents,
             self._roster,
             self.board,
-            find_turn=self._find_turn,
-            remembers=self._state.remembers,
+            session=Lookups(
+                find_turn=self._find_turn,
+                find_run=self._find_run,
+                remembers=self._state.remembers,
+                ask=self._ask,
+            ),
         )
-        self._runs = RunDesk(session, services, supervisor, day=day, children=preparation)
-        self._delegation = Delegation(session, services, self._roster, self._runs)
-        self._notes = notes
-        self._turns = TurnDesk(self._agents, self._roster, self._runs)
 
     @property
     def settings(self) -> Settings:
@@ -102,7 +135,7 @@ class SubAgentManager:
 
     def is_idle(self) -> bool:
         """Whether nothing of this session needs to stay in memory."""
-        return self._turns.is_idle() and self._runs.is_idle()
+        return self._turns.is_idle() and self._runs.is_idle() and self.log.is_idle()
 
     def is_unused_since(self, since: datetime) -> bool:
         """Whether nobody has used the session since then, and nothing of it is going on."""
@@ -110,7 +143,7 @@ class SubAgentManager:
 
     async def load(self) -> None:
         """Read what is kept of the session beside its agents; `Sessions` calls it once."""
-        await self._runs.outbox.load()
+        await self._runs.results.outbox.load()
         await self._notes.load()
 
     # ---- turns
@@ -122,7 +155,7 @@ class SubAgentManager:
 
     def carried(self, turn: Turn) -> None:
         """A model request of the turn goes out, with all that the turn was handed so far."""
-        self._runs.outbox.carry(turn.turn_id)
+        self._runs.results.outbox.carry(turn.turn_id)
 
     async def end_turn(self, turn: Turn, *, end: TurnEnd) -> None:
         """A turn is over, however it ended; calling it twice does nothing.
@@ -136,7 +169,7 @@ class SubAgentManager:
 
     async def collect(self, turn: Turn, *, most: int = 100) -> list[Run]:
         """Hand the owner's oldest finished results that nobody has had to the head of this turn."""
-        runs = await self._runs.pending(turn.asker.owner, most)
+        runs = await self._runs.results.pending(turn.asker.owner, most)
         return self._turns.hand(runs, turn, passing=True)
 
     def hand(self, runs: Collection[Run], turn: Turn) -> list[Run]:
@@ -244,91 +277,81 @@ class SubAgentManager:
             name, task, turn, background=background, image_urls=image_urls
         )
 
+    async def start_tasks(
+        self,
+        tasks: Sequence[NewTask],
+        turn: Turn,
+        *,
+        background: bool = False,
+        fork_context: ForkContexts = no_fork_context,
+    ) -> list[Run]:
+        """Start the tasks of one call side by side, those without predecessors at once.
+
+        Args:
+            tasks: At least one.
+            turn: In which turn.
+            background: Whether nobody waits for them.
+            fork_context: What forks among them begin with.
+
+        Returns:
+            The runs, in the order of the tasks, of one group.
+
+        Raises:
+            SubAgentError: Something is wrong with a task, the graph, or a limit; nothing started.
+        """
+        return await self._tasks.start(
+            tasks, turn, background=background, fork_context=fork_context
+        )
+
     async def wait(
         self,
-        run_ids: Sequence[str],
+        task_ids: Sequence[str],
         turn: Turn,
         *,
         mode: WaitMode = "all",
         timeout_seconds: float,
     ) -> WaitOutcome:
-        """Wait for runs; finished ones count as handed to this turn.
+        """Wait for runs and groups; finished runs count as handed to this turn.
 
         Raises:
-            RunNotFound: One is not of this session.
+            RunNotFound: One is neither a run nor a group of this session.
             NotPermitted: One is another user's, and the asker is no admin.
         """
-        ids = [
-            (await self._readable(run_id, turn.asker)).run_id for run_id in dict.fromkeys(run_ids)
-        ]
+        ids = [run.run_id for run in await self.reader.runs(task_ids, turn.asker)]
         outcome = await self._runs.wait(
             ids, wait_for_all=mode == "all", timeout_seconds=timeout_seconds
         )
         self.hand(outcome.finished, turn)
+        self.show_questions(outcome.unfinished, turn)
         for run in outcome.finished:
             turn.children.discard(run.run_id)
         return outcome
+
+    def show_questions(self, runs: Collection[Run], turn: Turn) -> None:
+        """Note that the turn is shown what these runs of its owner ask; others are left out."""
+        asking = [
+            run.run_id
+            for run in runs
+            if run.state is RunState.WAITING and run.owner == turn.asker.owner
+        ]
+        self._runs.show(asking, turn.turn_id)
 
     def hand_over(self, run_id: RunId, turn: Turn) -> None:
         """Nobody waits for this foreground run any more: it goes on in the background."""
         turn.children.discard(run_id)
         self._runs.hand_over(run_id)
 
-    async def unfinished_or_newest(self, names: Sequence[str], asker: Asker) -> list[RunId]:
-        """All unfinished runs of these agents that the asker may read, else each one's newest.
-
-        Raises:
-            AgentNotFound: No agent and no run of that name.
-        """
-        found: list[RunId] = []
-        for name in dict.fromkeys(names):
-            mine = [run for run in self._runs.live(name) if self.may_read(run, asker)]
-            if not mine:
-                runs = await self._runs.of_agent(name)
-                if not runs:
-                    self._roster.get(name)
-                # another's is refused where it is read, so that the error names it
-                mine = [run for run in runs if self.may_read(run, asker)][:1] or runs[:1]
-            found.extend(run.run_id for run in mine)
-        return found
-
-    async def cancel(self, run_id: str, asker: Asker) -> Run:
-        """Stop a run and wait until its end is written.
-
-        Raises:
-            RunNotFound: No such run here.
-            NotPermitted: It is another user's.
-            RunAlreadyFinished: It is over.
-        """
-        run = await self._readable(run_id, asker)
-        if not run.is_over:
-            ended = await self._runs.stopped([run.run_id], StopReason.MAIN_AGENT)
-            if ended and ended[0].is_over:
-                return ended[0]
-            run = await self._runs.find(run_id)
-        if not run.is_over:
-            raise ShuttingDown
-        raise RunAlreadyFinished(run.run_id, run.state)
+    async def cancel(self, task_id: str, asker: Asker) -> list[Run]:
+        """Stop a run, or what is unfinished of a group; see `Stopping.stop`."""
+        return await self.stopping.stop(task_id, asker, StopReason.MAIN_AGENT)
 
     async def cancel_agent(self, name: str, asker: Asker) -> list[Run]:
-        """Stop all unfinished runs of an agent that the asker may stop.
+        """Stop the unfinished runs of an agent; see `Stopping.stop_agent`."""
+        return await self.stopping.stop_agent(name, asker, StopReason.MAIN_AGENT)
 
-        Returns:
-            The runs that were stopped, with what they had.
-
-        Raises:
-            AgentNotFound: No agent of that name, and no run of one.
-            NotPermitted: All its unfinished runs are other users'.
-        """
-        live = self._runs.live(name)
-        if not live:
-            self._roster.get(name)
-            return []
-        mine = [run.run_id for run in live if self.may_read(run, asker)]
-        if not mine:
-            raise NotPermitted(f"The work of sub-agent {name!r}")
-        ended = await self._runs.stopped(mine, StopReason.MAIN_AGENT)
-        return [run for run in ended if run.is_over]
+    async def answer(self, task_id: str, text: str, asker: Asker) -> Run:
+        """Answer a run's question; see `Guiding.answer`."""
+        return await self.guiding.answer(task_id, text, asker)
 
     async def result(self, run_id: str, turn: Turn) -> Run:
         """A finished run; reading it counts as handing it over.
@@ -338,7 +361,7 @@ class SubAgentManager:
             NotPermitted: It is another user's.
             RunNotFinished: It is not over yet.
         """
-        run = await self._readable(run_id, turn.asker)
+        run = await self.reader.run(run_id, turn.asker)
         if not run.is_over:
             raise RunNotFinished(run.run_id, run.state)
         self.hand([run], turn)
@@ -351,16 +374,6 @@ class SubAgentManager:
     def _unfinished(self, name: str) -> list[RunId]:
         return [run.run_id for run in self._runs.live(name)]
 
-    def may_read(self, run: Run, asker: Asker) -> bool:
-        """Whether a user may see the words of a run, wait for it and stop it."""
-        return run.owner == asker.owner or asker.is_admin
-
-    async def _readable(self, run_id: str, asker: Asker) -> Run:
-        run = await self._runs.find(run_id)
-        if not self.may_read(run, asker):
-            raise NotPermitted(f"Task {run.run_id}")
-        return run
-
     # ---- prompts
 
     def time_zone(self) -> tzinfo:
@@ -370,6 +383,12 @@ class SubAgentManager:
     def router_prompt(self) -> str:
         """What the main agent is told about sub-agents; constant for the same settings."""
         return router_prompt(self.settings)
+
+    async def _ask(self, run_id: RunId, question: str) -> str | None:
+        return await self._runs.ask(run_id, question)
+
+    async def _find_run(self, run_id: RunId) -> Run:
+        return await self._runs.find(run_id)
 
     def _find_turn(self, turn_id: str) -> Turn | None:
         return self._turns.find(turn_id)

@@ -11,6 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NewType
 
+from .task_shape import TaskShape
+
 SessionId = NewType("SessionId", str)
 AgentName = NewType("AgentName", str)
 RunId = NewType("RunId", str)
@@ -103,6 +105,8 @@ class Asker:
     owner: OwnerId
     is_admin: bool = False
     """Looked up by the host for each turn, never stored."""
+    is_alone: bool = False
+    """Whether nobody else is in the chat with the bot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +215,10 @@ class Run:
     kind: RunKind = RunKind.DELEGATE
     parent: RunId | None = None
     group_id: GroupId | None = None
-    depends_on: tuple[str, ...] = ()
+    depends_on: tuple[RunId, ...] = ()
+    """Runs of its group that must be completed before it starts."""
+    task: TaskShape | None = None
+    """Set for runs of the `task` tool."""
     background: bool = False
     state: RunState = RunState.QUEUED
     input: str
@@ -288,10 +295,10 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """A result on its way: one per run that is not part of a group, one per group."""
+    """A run's result on its way. Those of a group go to a turn together, when all are there."""
 
     delivery_id: str
-    """The run's id, or the group's."""
+    """The run's id."""
     session: SessionId
     owner: OwnerId
     state: DeliveryState = DeliveryState.PENDING
@@ -364,7 +371,11 @@ class Turn:
     origin: Origin = Origin()
     handle: object | None = None
     """The host's own object for the turn; the core only hands it back to the host."""
+    message: str = ""
+    """The user's words that began it."""
     starts: int = 0
     """Runs started in this turn."""
     children: set[RunId] = field(default_factory=set)
     """Foreground runs that a tool call of this turn still waits for."""
+    keeps_children: bool = False
+    """Its user has gone on to something else: if it is cut off, its children work on."""

@@ -1,21 +1,50 @@
 """Makes a child's request when its run starts: everything is looked up late."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from .agents import AgentDesk
 from .board import BoardDesk
 from .child_desk import ChildDesk
+from .copies import Copies
 from .errors import AgentNotFound, InvalidArgument
-from .host import AgentRequest, ToolScope
-from .memory import Memory, load_memory
-from .models import BOT, AgentKind, Persona, Run, RunId, SubAgentConfig, Turn
+from .host import AgentRequest, ChildTool, ToolScope
+from .memory import load_memory
+from .models import (
+    BOT,
+    AgentKind,
+    GroupId,
+    MessageBody,
+    Persona,
+    Run,
+    RunId,
+    RunKind,
+    SubAgentConfig,
+    Turn,
+)
 from .prompts import child_prompt, time_note
 from .roster import Roster
 from .runs.resume import resume_note
 from .services import Services
 from .settings import Settings
 from .shared_context import BoardReader, SharedContext, board_name
+from .tool_filter import NO_FILTER, find_filter
 from .workdir import default_workdir, make_workdir
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookups:
+    """What is looked up in the session when a run starts."""
+
+    find_turn: Callable[[str], Turn | None]
+    """The turn of an id, while it lives."""
+    find_run: Callable[[RunId], Awaitable[Run]]
+    """A run as it stands."""
+    remembers: Callable[[], bool]
+    """Whether agents have their memory now."""
+    ask: Callable[[RunId, str], Awaitable[str | None]]
+    """Lets a run ask its principal; None when nobody answers in time."""
 
 
 class Preparation:
@@ -28,8 +57,7 @@ class Preparation:
         roster: Roster,
         board: BoardDesk,
         *,
-        find_turn: Callable[[str], Turn | None],
-        remembers: Callable[[], bool],
+        session: Lookups,
     ) -> None:
         """Set it up.
 
@@ -38,15 +66,16 @@ class Preparation:
             agents: Marks memories and knows the working folders.
             roster: The session's agents.
             board: The session's board.
-            find_turn: The turn of an id, while it lives.
-            remembers: Whether agents have their memory now.
+            session: What is looked up in the session.
         """
         self._services = services
         self._agents = agents
         self._roster = roster
         self._board = board
-        self._find_turn = find_turn
-        self._remembers = remembers
+        self._lookups = session
+        self._copies = Copies(services, session.find_run)
+        self._groups: dict[RunId, GroupId] = {}
+        """Groups of the unnamed runs at work."""
         self._readers: dict[RunId, BoardReader] = {}
 
     async def request(self, run: Run) -> AgentRequest:
@@ -55,8 +84,30 @@ class Preparation:
         Raises:
             AgentNotFound: The agent was removed while the run stood in the line.
             InvalidArgument: Its working directory or its persona is not there any more.
+            UnknownReference: Its tool filter was removed from the settings meanwhile.
+            RunNotFound: What it builds on is not stored any more.
         """
-        settings, remember = self._services.settings(), self._remembers()
+        if run.agent is not None:
+            request = await self._of_agent(run)
+        else:
+            request = await self._of_copy(run)
+        return replace(request, turn=self._lookups.find_turn(run.origin.turn_id))
+
+    async def _of_copy(self, run: Run) -> AgentRequest:
+        settings, board = self._services.settings(), self._board.for_children()
+        if run.group_id is not None:
+            self._groups[run.run_id] = run.group_id
+        is_fork = run.kind is RunKind.FORK
+        request = await self._copies.request(
+            run,
+            own_tools=() if is_fork else self._own_tools(run, board, settings),
+            notes=() if is_fork else self._notes(run, settings, board),
+        )
+        notes = (*request.notes, await self._resumed(run, request.resume))
+        return replace(request, notes=tuple(note for note in notes if note))
+
+    async def _of_agent(self, run: Run) -> AgentRequest:
+        settings, remember = self._services.settings(), self._lookups.remembers()
         config = self._config(run)
         persona = self._persona(run, config)
         memory = await load_memory(self._services.store, run, settings, enabled=remember)
@@ -65,7 +116,7 @@ class Preparation:
             # also when memory is off: what is written now is read when it is on again
             await self._agents.mark_member_memory(config)
         board = self._board.for_children()
-        notes = (*self._notes(run, config, settings, board), await self._resumed(run, memory))
+        notes = (*self._notes(run, settings, board), await self._resumed(run, memory.resume))
         skills = self._services.host.skills_prompt(
             run.session, persona.skills if persona else config.skills
         )
@@ -82,16 +133,15 @@ class Preparation:
                 skills=skills,
             ),
             history=(*memory.history, *(persona.dialogue if persona else ())),
-            prompt=run.input,
+            prompt=await self._copies.prompt(run),
             notes=tuple(note for note in notes if note),
             resume=memory.resume,
             image_urls=run.image_urls,
-            tools=_scope(config, persona, settings, with_skills=bool(skills)),
-            own_tools=self._services.child_tools(self._desk(run, board, settings)),
+            tools=_scope(run, config, persona, settings, with_skills=bool(skills)),
+            own_tools=self._own_tools(run, board, settings),
             provider_id=config.provider_id or settings.dynamic_agents.default_provider_id,
             origin=run.origin,
             member_rights=member_rights,
-            turn=self._find_turn(run.origin.turn_id),
         )
 
     def news(self, run_id: RunId) -> tuple[str, ...]:
@@ -103,20 +153,27 @@ class Preparation:
     def forget(self, run_id: RunId) -> None:
         """The run is over."""
         self._readers.pop(run_id, None)
+        if self._groups.pop(run_id, None) is not None:
+            self._copies.forget(frozenset(self._groups.values()))
 
-    async def _resumed(self, run: Run, memory: Memory) -> str:
-        if not memory.resume:
+    async def _resumed(self, run: Run, recorded: Sequence[MessageBody]) -> str:
+        if not recorded:
             return ""
-        steps = await self._services.store.run_steps(run.run_id)
-        return resume_note(steps, memory.resume)
+        return resume_note(await self._services.store.run_steps(run.run_id), recorded)
 
-    def _desk(self, run: Run, board: SharedContext | None, settings: Settings) -> ChildDesk:
-        return ChildDesk(
+    def _own_tools(
+        self, run: Run, board: SharedContext | None, settings: Settings
+    ) -> tuple[ChildTool, ...]:
+        desk = ChildDesk(
             run=run,
             board=board,
             board_limit=settings.shared_context_maxlen,
+            ask_principal=partial(self._lookups.ask, run.run_id)
+            if settings.questions_enabled
+            else None,
             resolve_target=self._board.target,
         )
+        return self._services.child_tools(desk)
 
     def _config(self, run: Run) -> SubAgentConfig:
         config = self._roster.get(run.agent) if run.agent is not None else None
@@ -143,13 +200,12 @@ class Preparation:
         wanted = config.workdir or str(default_workdir(files, run.session, config.name))
         return make_workdir(wanted, self._agents.workdir_roots(), private=files)
 
-    def _notes(
-        self, run: Run, config: SubAgentConfig, settings: Settings, board: SharedContext | None
-    ) -> tuple[str, ...]:
+    def _notes(self, run: Run, settings: Settings, board: SharedContext | None) -> tuple[str, ...]:
         zone = self._services.host.time_zone(run.session)
         notes = []
         if board is not None:
-            reader = BoardReader(board, reader=board_name(config.name), owner=run.owner, zone=zone)
+            name = board_name(run.agent or run.run_id)
+            reader = BoardReader(board, reader=name, owner=run.owner, zone=zone)
             self._readers[run.run_id] = reader
             notes.append(reader.news())
         if settings.time_prompt_enabled:
@@ -158,8 +214,14 @@ class Preparation:
 
 
 def _scope(
-    config: SubAgentConfig, persona: Persona | None, settings: Settings, *, with_skills: bool
+    run: Run,
+    config: SubAgentConfig,
+    persona: Persona | None,
+    settings: Settings,
+    *,
+    with_skills: bool,
 ) -> ToolScope:
+    wanted = run.task.tool_filter if run.task else ""
     dynamic = settings.dynamic_agents
     is_static = config.kind is AgentKind.STATIC
     return ToolScope(
@@ -168,4 +230,5 @@ def _scope(
         denied=frozenset(dynamic.tools_blacklist),
         beyond_turn=is_static,
         reads_skills=with_skills,
+        filter=find_filter(wanted, settings.task) if wanted else NO_FILTER,
     )

@@ -1,12 +1,13 @@
 """What the whole core works with, handed over once by the composition root."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .child_desk import ChildDesk
 from .events import EventBus
 from .host import ChildTool, Clock, Host
+from .messenger import Messenger, Silent
 from .settings import Settings
 from .store.protocol import Store
 
@@ -30,5 +31,7 @@ class Services:
     """Names this process: the same after a reload of the plugin, another after a restart."""
     files: Path
     """Where sessions have their folders."""
+    messenger: Messenger = field(default_factory=Silent)
+    """Reaches the chat when no turn takes a result or a question."""
     child_tools: Callable[[ChildDesk], tuple[ChildTool, ...]] = no_tools
     """The core's own tools of a child; their texts are not the core's."""

@@ -4,15 +4,29 @@ The switches stand above the settings; None follows them. Who may turn them is `
 """
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from .models import SessionRecord
+from .models import SessionRecord, SubAgentConfig
+from .runs.budget import DayTokens
 from .runs.shielding import carry_through
 from .services import Services
+from .turn_record import TurnRecord
 
 _ACTIVITY_STEP = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What the store keeps of a session, as its manager is made of it."""
+
+    record: SessionRecord
+    agents: Sequence[SubAgentConfig]
+    day: DayTokens
+    lost: Sequence[TurnRecord] = ()
+    """Turns that a restart cut off, oldest first."""
 
 
 class SessionState:

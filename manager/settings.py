@@ -24,12 +24,19 @@ MANAGEMENT_TOOLS = (
     "wait_for_subagent",
     "cancel_subagent_task",
     "read_subagent_result",
+    "answer_subagent",
     "send_shared_context_for_main_agent",
     "view_shared_context",
     "transfer_to_subagent",
+    "task",
 )
 
 type Handoff = Literal["per_agent", "single"]
+type FilterMode = Literal["whitelist", "blacklist"]
+type OnTurnInterrupted = Literal["cancel", "keep"]
+type DeliveryMode = Literal["wake", "relay"]
+type ProgressMessages = Literal["off", "brief", "steps"]
+type Language = Literal["auto", "en-US", "zh-CN", "ru-RU"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +74,59 @@ class StaticAgentSettings:
     personas: tuple[str, ...] = ()
     """Personas of the bot that may use it; empty is all."""
     enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomFilterSettings:
+    """One tool filter that the bot's owner configured."""
+
+    name: str
+    mode: FilterMode = "whitelist"
+    allowed: tuple[str, ...] = ()
+    """Exact names of tools; only `whitelist` looks at them."""
+    denied: tuple[str, ...] = ()
+    """Names of tools; they go before `allowed` in either mode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSettings:
+    """The tool `task`: many runs by one call, and which tools they may use."""
+
+    enabled: bool = True
+    default_tool_filter: str = "readonly"
+    """A built-in filter or one of `custom_filters`."""
+    max_tasks_per_call: int = 16
+    """At least 1."""
+    readonly_extra: tuple[str, ...] = ()
+    """Further tools that only read, by their exact names."""
+    full_denied_extra: tuple[str, ...] = ()
+    """Further tools that the filter `full` refuses."""
+    custom_filters: tuple[CustomFilterSettings, ...] = ()
+    trusted_mcp_servers: tuple[str, ...] = ()
+    """Servers whose word counts that a tool of theirs only reads."""
+    inherit_tools: bool = True
+    """Fresh copies have the asker's tools; false: only `extra_tools`."""
+    extra_tools: tuple[str, ...] = ()
+    """Tools that fresh copies get in any case, as far as the asker may use them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliverySettings:
+    """How the results of background runs reach the user."""
+
+    mode: DeliveryMode = "wake"
+    """`wake`: the model gets a turn for them; `relay`: they are sent as they are."""
+    max_attempts: int = 5
+    """At least 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionSettings:
+    """How long the records of ended runs are kept; in days, 0 keeps them for ever."""
+
+    events_days: int = 3
+    steps_days: int = 7
+    runs_days: int = 90
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +168,24 @@ class Settings:
     """The same failing tool call in a row; at least 1."""
     result_maxlen: int = 8000
     """Characters of a result shown to the main agent, at least 200."""
+    task: TaskSettings = field(default_factory=TaskSettings)
+    questions_enabled: bool = True
+    """A run may ask who gave it its task."""
+    question_timeout: float = 600
+    """Seconds that a question waits for its answer, at least 1."""
+    on_turn_interrupted: OnTurnInterrupted = "cancel"
+    """What becomes of the foreground runs of a stopped turn; background ones go on."""
+    delivery: DeliverySettings = field(default_factory=DeliverySettings)
+    progress_messages: ProgressMessages = "off"
+    """`brief`: start, trouble and end of a run; `steps`: its steps as well."""
+    language: Language = "auto"
+    """Of messages to people; `auto`: the one that the people of a chat write in."""
+    resume_on_restart: bool = True
+    """Runs that a restart broke off are taken up again."""
     workdir_roots: tuple[str, ...] = ()
     """Further folders in which sub-agents may work; absolute."""
     session_expiry_days: int = 30
     """0 keeps sessions for ever."""
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
     database_url: str = ""
     """Secret: never shown, logged or exported. "" is SQLite in the data folder."""

@@ -107,21 +107,22 @@ class SharedContext:
         if cancelled:
             raise asyncio.CancelledError
 
-    async def clear(self, *, sender: str | None = None) -> int:
-        """Take all notes away, or those of one sender; how many went.
+    async def clear(self, *, sender: str | None = None, owner: OwnerId | None = None) -> int:
+        """Take all notes away, or those of one sender or owner; how many went.
 
         Raises:
             StoreUnavailable: They could not be deleted; the board is as before.
         """
         async with self._changing:
             gone, cancelled = await carry_through(
-                self._store.delete_shared_entries(self._session, sender=sender)
+                self._store.delete_shared_entries(self._session, sender=sender, owner=owner)
             )
             key = None if sender is None else name_key(sender)
             self._entries = [
                 entry
                 for entry in self._entries
-                if key is not None and name_key(entry.sender) != key
+                if (key is not None and name_key(entry.sender) != key)
+                or (owner is not None and entry.owner != owner)
             ]
         if cancelled:
             raise asyncio.CancelledError

@@ -22,19 +22,26 @@ from ..manager.errors import StoreError, StoreLocked, StoreTooNew
 from ..manager.store import SqlStore
 from ..subagent_tools import child_tools
 from .calls import ToolCalls
+from .chat_answers import ChatAnswers
 from .chat_off import ChatOff
 from .chat_switch import ChatSwitch
 from .clock import SystemClock
+from .commands import Commands
 from .config import parse_settings
 from .host import AstrBotHost
+from .host_commands import HostCommands
+from .languages import Languages
 from .live_settings import LiveSettings
+from .messenger import AstrBotMessenger
 from .owned_tasks import OwnedTasks
 from .persona import persona_ids
+from .progress import Progress
 from .references import unknown_references
 from .request import RequestParts, Requests
 from .static_agents import StaticAgents, TakenUpRuns
 from .tools import ModelTools
 from .turns import Turns
+from .wake_event import drop_empty, is_from_us
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +65,10 @@ class _Parts:
     calls: ToolCalls
     requests: Requests
     taken_up: TakenUpRuns
+    commands: Commands
+    host_commands: HostCommands
+    answers: ChatAnswers
+    progress: Progress
 
 
 class App:
@@ -73,6 +84,9 @@ class App:
         """Everything that happens in the plugin."""
         self._folder: Path = StarTools.get_data_dir(PLUGIN_NAME)
         self._host = AstrBotHost(context, files=self._folder / _FILES)
+        self._switch = ChatSwitch(context, self.settings.current, plugin=PLUGIN_NAME)
+        self._languages = Languages(self.settings.current)
+        self._messenger = AstrBotMessenger(context, self._switch, self._languages)
         self._parts: _Parts | None = None
         self._retrying = OwnedTasks()
 
@@ -84,6 +98,10 @@ class App:
         for problem in self._problems:
             logger.warning("Configuration: %s", problem.text)
         self.check_references()
+        if self._context.platform_manager.get_insts():
+            # AstrBot is up: the plugin was loaded anew. At boot platforms come later.
+            self._host.begin()
+            self._messenger.begin()
         if (error := await self._open()) is not None:
             logger.error("The sub-agents are off: %s %s", error, _advice(error))
             if not isinstance(error, StoreTooNew):
@@ -107,6 +125,32 @@ class App:
             ):
                 logger.warning("Configuration: %s", text)
 
+    async def chats_can_be_reached(self) -> None:
+        """AstrBot has started: what was cut off goes on, what waits from before is brought."""
+        self._host.begin()
+        self._messenger.begin()
+        if (parts := self._parts) is not None:
+            await _begin_bringing(parts)
+
+    async def hear(self, event: AstrMessageEvent) -> str:
+        """A message came in; the answer for the chat when it was meant for us, else ""."""
+        if (parts := self._parts) is None or is_from_us(event):
+            return ""
+        self._languages.heard(SessionId(event.unified_msg_origin), event.message_str)
+        await parts.host_commands.seen(event)
+        return await parts.answers.take(event)
+
+    async def command(self, event: AstrMessageEvent, line: str) -> str:
+        """Answer `/subagents` with what stands behind it."""
+        if (parts := self._parts) is None:
+            return self._languages.text("command.off", SessionId(event.unified_msg_origin))
+        return await parts.commands.answer(event, line)
+
+    async def message_sent(self, event: AstrMessageEvent) -> None:
+        """AstrBot has answered a message."""
+        if (parts := self._parts) is not None:
+            await parts.host_commands.carried_out(event)
+
     async def begin_turn(self, event: AstrMessageEvent) -> None:
         """AstrBot is about to ask the main model for this event."""
         if (parts := self._parts) is None:
@@ -120,12 +164,13 @@ class App:
 
     async def fill_request(self, event: AstrMessageEvent, request: ProviderRequest) -> None:
         """The main model's request is made."""
-        if (parts := self._parts) is None:
-            return
         try:
-            await parts.requests.fill(event, request)
+            if (parts := self._parts) is not None:
+                await parts.requests.fill(event, request)
         except SubAgentError as error:
             logger.error("Results could not be handed over: %s", error)
+        finally:
+            drop_empty(event)
 
     def agent_begins(self, event: AstrMessageEvent, run_context: object) -> None:
         """An agent is about to work for this event."""
@@ -152,6 +197,8 @@ class App:
             await _close(parts)
             raise
         self._parts = parts
+        if self._messenger.is_on:
+            await _begin_bringing(parts)
         return None
 
     async def _try_again(self, told: StoreError) -> None:
@@ -170,7 +217,7 @@ class App:
     def _build(self) -> _Parts:
         sessions = Sessions(self._services())
         current = self.settings.current
-        switch = ChatSwitch(self._context, current, plugin=PLUGIN_NAME)
+        switch = self._switch
         off = ChatOff(switch, sessions, self.bus, self._clock)
         turns = Turns(sessions, self._clock)
         calls = ToolCalls(turns, off, self._clock)
@@ -186,6 +233,10 @@ class App:
             calls=calls,
             requests=requests,
             taken_up=TakenUpRuns(static, sessions, self.bus),
+            commands=Commands(sessions, static, self._languages),
+            host_commands=HostCommands(sessions, turns, self._messenger, self._languages),
+            answers=ChatAnswers(sessions, self._languages),
+            progress=Progress(current, self._messenger, self._languages, self.bus, self._clock),
         )
 
     def _services(self) -> Services:
@@ -198,11 +249,20 @@ class App:
             executor=_process_id(),
             files=self._folder / _FILES,
             child_tools=child_tools,
+            messenger=self._messenger,
         )
+
+
+async def _begin_bringing(parts: _Parts) -> None:
+    try:
+        await parts.sessions.courier.start()
+    except StoreError as error:
+        logger.error("Results that wait from before are brought later: %s", error)
 
 
 async def _close(parts: _Parts) -> None:
     parts.requests.close()
+    await parts.progress.close()
     parts.taken_up.close()
     await parts.turns.close()
     await parts.off.close()

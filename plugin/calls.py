@@ -7,13 +7,13 @@ little less than that.
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
-
-from astrbot.api.event import AstrMessageEvent
 
 from ..manager.host import Clock
 from ..subagent_tools import CallContext, ToolSpec, call_tool
 from .chat_off import ChatOff
+from .fork_capture import capture_fork
 from .turns import Turns
 
 _OVER = (
@@ -26,6 +26,7 @@ _OFF = (
     "being ended. Go on without them."
 )
 
+_NO_LIMIT_SECONDS = 24 * 3600.0
 _MARGIN_SHARE = 0.1
 _MARGIN_LEAST_SECONDS = 0.3
 _MARGIN_MOST_SECONDS = 5.0
@@ -49,21 +50,20 @@ class ToolCalls:
     async def answer(
         self,
         spec: ToolSpec[Any],
-        event: AstrMessageEvent,
-        limit_seconds: float,
+        run_context: Any,
         arguments: Mapping[str, Any],
     ) -> str:
         """Answer one call.
 
         Args:
             spec: The tool.
-            event: The event in whose turn it is called.
-            limit_seconds: When AstrBot ends the call, counted from now.
+            run_context: AstrBot's: the event, the main agent's messages, the call's time limit.
             arguments: As the model gave them.
         """
+        limit_seconds = float(run_context.tool_call_timeout or _NO_LIMIT_SECONDS)
         deadline = self._clock.monotonic() + limit_seconds - _margin(limit_seconds)
         with self._counted():
-            open_turn = self._turns.of(event)
+            open_turn = self._turns.of(run_context.context.event)
             if open_turn is None:
                 return _OVER
             if await self._off.ended(open_turn.turn.session):
@@ -72,6 +72,7 @@ class ToolCalls:
                 manager=open_turn.manager,
                 turn=open_turn.turn,
                 seconds_left=lambda: max(0.0, deadline - self._clock.monotonic()),
+                fork_context=partial(capture_fork, open_turn, run_context, now=self._clock.now()),
             )
             return await call_tool(spec, context, arguments)
 

@@ -6,7 +6,7 @@ texts. It does not tell the core: a hook's exception is swallowed by AstrBot, so
 
 import base64
 import inspect
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -28,9 +28,14 @@ from mcp.types import (
 
 from ..manager.models import Artifact, RunId
 from .child_texts import fitting
+from .fork_tools import refusal
 from .host_tools import wrapped_tool
 from .own_tools import OwnTool
+from .shared_answers import SharedAnswers
 from .spared_arguments import spare
+
+type Permissions = SharedAnswers[tuple[str, ...], Any]
+"""Refusals of AstrBot's guard, None where there is none."""
 
 _NO_TEXT = "The tool returned no text; it may have answered the user directly."
 
@@ -49,16 +54,28 @@ class OpenCall:
 class ChildCalls:
     """The runner's hooks and tool executor for one child."""
 
-    def __init__(self, run_id: RunId, runner: Any, *, longest: int | None = None) -> None:
+    def __init__(
+        self,
+        run_id: RunId,
+        runner: Any,
+        *,
+        longest: int | None = None,
+        refuse: Callable[[FunctionTool], str],
+        permissions: Permissions,
+    ) -> None:
         """Set them up.
 
         Args:
             run_id: Names what tools make.
             runner: The child's runner.
             longest: Characters of a result; None when AstrBot itself keeps results short.
+            refuse: Why a tool may not be called; "" lets it be called.
+            permissions: What AstrBot's guard says, shared with all children of the bot.
         """
         self._run_id = run_id
         self._longest = longest
+        self._refuse = refuse
+        self._permissions = permissions
         self._runner = runner
         self._files = 0
         self.open: OpenCall | None = None
@@ -101,9 +118,16 @@ class ChildCalls:
         AstrBot's executor yields none for a tool that answers the user itself, which would end the
         child without an answer, and several for a generator, which providers refuse.
         """
-        inner, refusal = await _through_guard(tool, run_context)
-        if refusal is not None:
-            yield refusal
+        if why := self._refuse(tool):
+            yield refusal(tool.name, why)
+            return
+        if isinstance(tool, OwnTool):
+            # not by AstrBot's executor, whose time limit does not count for these
+            yield fitting(await tool.call(run_context, **tool_args), self._longest)
+            return
+        inner, refused = await _through_guard(tool, run_context, self._permissions)
+        if refused is not None:
+            yield refused
             return
         if inner is not tool:
             tool_args = _expected(inner, tool_args)
@@ -159,7 +183,7 @@ class ChildCalls:
 
 
 async def _through_guard(
-    tool: FunctionTool, run_context: Any
+    tool: FunctionTool, run_context: Any, permissions: Permissions
 ) -> tuple[FunctionTool, CallToolResult | None]:
     """Ask AstrBot's permission guard, and take the tool out of it.
 
@@ -174,9 +198,15 @@ async def _through_guard(
     # AstrBot's executor would leave a background tool running, with nobody to own it
     if inner is None or check is None or inner.is_background_task:
         return tool, None
-    refusal = check(tool.name, run_context)
-    if inspect.isawaitable(refusal):
-        refusal = await refusal
+
+    async def look() -> Any:
+        refusal = check(tool.name, run_context)
+        return await refusal if inspect.isawaitable(refusal) else refusal
+
+    event = run_context.context.event
+    # what the guard may decide on: where, who, with which rights, which tool
+    asked = (event.unified_msg_origin, event.get_sender_id(), event.role, tool.name)
+    refusal = await permissions.ask(asked, look)
     return inner, None if refusal is None else _text(str(refusal), is_error=True)
 
 

@@ -17,6 +17,9 @@ from astrbot.core.platform.message_session import MessageSession
 from ..manager.host import AgentRequest
 from .turn_handle import TurnHandle
 
+RUN_ID = "astrbot_plugin_subagents.run_id"
+"""The extra by which other plugins' hooks know of which run a child's tool call is."""
+
 _OF_THE_TURN = frozenset({"agent_stop_requested", "agent_user_aborted"})
 """Extras by which AstrBot stops the main agent of a turn; the core stops its children itself."""
 
@@ -34,6 +37,7 @@ def make_child_event(
     handle = handle_of(request)
     event = _copied(handle, context) if handle else _rebuilt(request, context, config)
     event.role = _role(request, event, config)
+    event.set_extra(RUN_ID, request.run_id)
     return event
 
 

@@ -33,7 +33,8 @@ async def opening_messages(request: AgentRequest) -> list[dict[str, Any]]:
     A run that is taken up again has its notes told later, at the end, where they change nothing of
     what the model was sent before.
     """
-    history = [dict(body) for body in request.history]
+    earlier = request.history if request.fork is None else request.fork.messages
+    history = [dict(body) for body in earlier]
     if not request.resume:
         return [*history, await _user_turn(request, request.notes)]
     first, *rest = (dict(body) for body in request.resume)

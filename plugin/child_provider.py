@@ -18,6 +18,10 @@ from ..manager.host import AgentRequest
 from ..manager.models import Failure
 from .child_event import handle_of
 from .host_settings import AgentSettings
+from .shared_answers import SharedAnswers
+
+type ProvidersOfChats = SharedAnswers[str, object]
+"""The chat models that chats use now, by session."""
 
 _SECRETS = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai)[-_][\w*.-]{8,}|\bAIza[\w-]{10,}|\bBearer\s+[\w.~+/=-]+",
@@ -57,16 +61,26 @@ class ChildProvider:
 
 
 async def find_provider(
-    request: AgentRequest, context: Context, settings: AgentSettings
+    request: AgentRequest, context: Context, settings: AgentSettings, *, of_chats: ProvidersOfChats
 ) -> ChildProvider | Failure:
-    """Find a child's model and its fall-backs, or say why there is none."""
+    """Find a child's model and its fall-backs, or say why there is none.
+
+    Args:
+        request: The child.
+        context: AstrBot's context for plugins.
+        settings: AstrBot's settings for agents in the child's chat.
+        of_chats: Shared with all children of the bot.
+    """
     override = None
-    if request.provider_id:
+    fork = request.fork
+    if fork is not None and fork.provider_id:
+        provider, override = context.get_provider_by_id(fork.provider_id), fork.model or None
+    elif request.provider_id:
         provider = context.get_provider_by_id(request.provider_id)
     else:
-        provider, override = await _of_chat(request, context)
+        provider, override = await _of_chat(request, context, of_chats)
     if not isinstance(provider, Provider):
-        return _unavailable(request.provider_id)
+        return _unavailable(fork.provider_id if fork is not None else request.provider_id)
     return ChildProvider(
         provider=provider,
         override=override,
@@ -118,10 +132,12 @@ def provider_id(provider: Provider) -> str:
     return str(provider.provider_config.get("id", ""))
 
 
-async def _of_chat(request: AgentRequest, context: Context) -> tuple[object, str | None]:
-    handle = handle_of(request)
+async def _of_chat(
+    request: AgentRequest, context: Context, of_chats: ProvidersOfChats
+) -> tuple[object, str | None]:
+    handle, session = handle_of(request), request.session
     if handle is None:
-        return await _current(request.session, context), None
+        return await of_chats.ask(session, lambda: _current(session, context)), None
     # As `_select_provider` in AstrBot's core/astr_main_agent.py: the chat of its WebUI lets the
     # user pick a model for each message.
     main = handle.provider_request
@@ -129,7 +145,7 @@ async def _of_chat(request: AgentRequest, context: Context) -> tuple[object, str
     picked = handle.event.get_extra("selected_provider")
     if picked:
         return context.get_provider_by_id(picked), model or None
-    return await _current(request.session, context), model or None
+    return await of_chats.ask(session, lambda: _current(session, context)), model or None
 
 
 async def _current(session: str, context: Context) -> object:

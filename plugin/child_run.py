@@ -12,6 +12,7 @@ from typing import Any
 
 from astrbot.api import logger
 from astrbot.api.event import AstrMessageEvent
+from astrbot.core.agent.message import Message
 
 from ..manager.host import (
     AgentOutcome,
@@ -23,6 +24,7 @@ from ..manager.host import (
     ToolResult,
 )
 from ..manager.models import Failure, Usage
+from ..manager.store.texts import clean
 from .child_calls import ChildCalls, OpenCall
 from .child_context import ChildContext
 from .child_messages import kept_bodies, refusal_text, settle, tool_calls, user_turn_body
@@ -86,6 +88,7 @@ class ChildRun:
                 tools=parts.tools.names if parts.provider.takes_tools else (),
             )
         )
+        tools = self._runner.req.func_tool
         notes: tuple[str, ...] = ()
         if parts.request.resume:
             notes = parts.request.notes
@@ -94,14 +97,27 @@ class ChildRun:
         while True:
             plan = await observer.before_model_call()
             last = plan.final_instruction
+            if plan.instruction:
+                await self._instruct(plan.instruction)
             parts.context.announce([*notes, *plan.notes, *((last,) if last else ())])
-            if last:
-                self._runner.req.func_tool = None
+            self._runner.req.func_tool = tools if plan.with_tools and not last else None
             step = await self._step()
             outcome = self._outcome(step, is_last=bool(last))
-            if outcome is not None:
+            if outcome is not None and not await self._goes_on(outcome, is_last=bool(last)):
                 return outcome
             notes = ()
+
+    async def _instruct(self, instruction: str) -> None:
+        """Tell the child what comes next, in a message that is kept."""
+        body = {"role": "user", "content": clean(instruction)}
+        self._runner.run_context.messages.append(Message.model_validate(body))
+        await self._observer.messages_added([body])
+
+    async def _goes_on(self, outcome: AgentOutcome, *, is_last: bool) -> bool:
+        """Whether the child is to work on after an answer; AstrBot's runner can be stepped on."""
+        if is_last or self._stopping or outcome.failure is not None:
+            return False
+        return await self._observer.answered(outcome.text)
 
     async def stop(self, task: asyncio.Task[AgentOutcome]) -> None:
         """End the task that does the work, its model call and its tool too; nothing more is told.

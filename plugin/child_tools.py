@@ -5,20 +5,25 @@ and MCP servers are taken with AstrBot's permission guard around them, even wher
 has them without it. Our own tools are not among them: the turn's handle leaves them out.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from astrbot.api import FunctionTool, ToolSet, logger
 from astrbot.api.star import Context
 from astrbot.core.agent.handoff import HandoffTool
 
+from ..manager.fork_context import ForkContext
 from ..manager.host import AgentRequest, ToolScope
 from ..manager.models import Origin, SessionId
 from ..manager.settings import MANAGEMENT_TOOLS
+from ..manager.tool_filter import ReadOnly, ToolFacts, ToolFilter
 from .child_event import handle_of
+from .fork_tools import ForkTools, RefusedTool
 from .host_tools import HostTools, is_active
-from .own_tools import OwnTools
+from .own_tools import OwnTool, OwnTools
+from .tool_facts import tool_facts
 from .turn_handle import TurnHandle
 
 ALL = "*"
@@ -30,43 +35,15 @@ _BY_NAME_ONLY = frozenset({"future_task", "send_message_to_user", "astrbot_shell
 _READS_SKILLS = frozenset({"astrbot_file_read_tool"})
 """What a child needs to read the files of its skills; the shell is for admins only."""
 
-_READ_ONLY = frozenset(
-    {
-        "astr_kb_search",
-        "astrbot_file_read_tool",
-        "astrbot_get_execution_history",
-        "astrbot_get_skill_payload",
-        "astrbot_grep_tool",
-        "astrbot_list_skill_candidates",
-        "astrbot_list_skill_releases",
-        "deepseek_fetch_web_page",
-        "exa_get_contents",
-        "finance_search_serpapi",
-        "firecrawl_extract_web_page",
-        "get_group_message_history",
-        "image_search_serpapi",
-        "scholar_search_serpapi",
-        "tavily_extract_web_page",
-        "web_search_anysearch",
-        "web_search_baidu",
-        "web_search_bocha",
-        "web_search_brave",
-        "web_search_deepseek",
-        "web_search_exa",
-        "web_search_firecrawl",
-        "web_search_serpapi",
-        "web_search_tavily",
-    }
-)
-"""AstrBot's own tools that change nothing; AstrBot's tools do not say so themselves."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedTools:
-    """A child's tools, sorted by name so that requests keep their prefix."""
+    """A child's tools, in an order that keeps the prefix of its requests."""
 
     tool_set: ToolSet
     read_only: frozenset[str]
+    refuse: Callable[[FunctionTool], str]
+    """Why a tool may not be called, asked at each call; "" lets it be called."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,6 +57,7 @@ class ChildTools:
     def __init__(self, context: Context) -> None:
         self._host_tools = HostTools(context)
         self._own_tools = OwnTools()
+        self._fork_tools = ForkTools()
 
     def resolve(self, request: AgentRequest) -> ResolvedTools:
         """The tools of one child, as they are now."""
@@ -89,15 +67,34 @@ class ChildTools:
             usable = {**self._host_tools.all(request.session), **usable}
         elif scope.beyond_turn:
             usable = {**self._named(scope.assigned, usable, request.session), **usable}
-        given = {name: usable[name] for name in _wanted(scope, usable, request) if name in usable}
-        own = {tool.name: tool for tool in self._own_tools.wrap(request.own_tools)}
-        given.update({name: own[name] for name in own.keys() - scope.denied})
+        # a plugin may use the name of one of AstrBot's tools
+        registered = self._host_tools.registered().keys()
+        facts = {name: tool_facts(tool, registered) for name, tool in usable.items()}
+        wanted = [name for name in _wanted(scope, usable, request) if name in usable]
+        allowed = {each.name for each in scope.filter.filter(facts[name] for name in wanted)}
+        given = {name: usable[name] for name in allowed}
         tool_set = ToolSet()
         # not by `add_tool`, which looks for doubles: there are none
-        tool_set.tools.extend(given[name] for name in sorted(given))
-        # a plugin may use the name of one of AstrBot's tools
-        read_only = _READ_ONLY.intersection(given) - self._host_tools.registered().keys()
-        return ResolvedTools(tool_set=tool_set, read_only=read_only)
+        if request.fork is not None:
+            why_not = {name: _why_not(name, facts, scope) for name in _listed(request.fork)}
+            tool_set.tools.extend(self._fork_tools.listed(request.fork, given, why_not))
+        else:
+            own = {tool.name: tool for tool in self._own_tools.wrap(request.own_tools)}
+            given.update({name: own[name] for name in own.keys() - scope.denied})
+            tool_set.tools.extend(given[name] for name in sorted(given))
+        return ResolvedTools(
+            tool_set=tool_set,
+            read_only=frozenset(name for name in allowed if _only_reads(facts[name], scope.filter))
+            | {tool.name for tool in request.own_tools if tool.read_only},
+            refuse=partial(self._refuse, scope.filter),
+        )
+
+    def _refuse(self, tool_filter: ToolFilter, tool: FunctionTool) -> str:
+        """Ask a filter once more, by what is known of the tool when it is called."""
+        if isinstance(tool, OwnTool | RefusedTool):
+            return ""
+        facts = tool_facts(tool, self._host_tools.registered())
+        return "" if tool_filter.is_allowed(facts) else _filtered(tool_filter)
 
     def _named(
         self, names: Iterable[str], usable: Mapping[str, FunctionTool], session: SessionId
@@ -148,6 +145,34 @@ def _wanted(
         )
     inherent = set(scope.inherent) | (_READS_SKILLS if scope.reads_skills else set())
     return (assigned | inherent) - scope.denied
+
+
+def _listed(fork: ForkContext) -> Iterable[str]:
+    return (str(tool["name"]) for tool in fork.tools)
+
+
+def _why_not(name: str, facts: Mapping[str, ToolFacts], scope: ToolScope) -> str:
+    """Why a fork may not use a tool that is listed; meant for those that it may not use."""
+    if name in MANAGEMENT_TOOLS or name.startswith(_TRANSFER):
+        return (
+            "you are a fork, and forks start, steer and wait for nobody. Do your task yourself "
+            "and report."
+        )
+    if name in facts and name not in scope.denied and not scope.filter.is_allowed(facts[name]):
+        return _filtered(scope.filter)
+    return "a fork may not use it. Do without it, or say in your report that it is needed."
+
+
+def _only_reads(tool: ToolFacts, tool_filter: ToolFilter) -> bool:
+    """Whether calling a tool again changes nothing; `readonly` lets no other through."""
+    return tool.reads_only or isinstance(tool_filter, ReadOnly)
+
+
+def _filtered(tool_filter: ToolFilter) -> str:
+    return (
+        f"the tool filter `{tool_filter.name}` of this task does not allow it. Do without it, or "
+        "say in your report that it is needed."
+    )
 
 
 def _is_meant_by_all(tool: Any) -> bool:

@@ -1,21 +1,27 @@
 """AstrBot's configuration of the plugin, read once into frozen `Settings`.
 
-A value that cannot be used is a problem with a text for the log; its key keeps the default, a
-static agent with such a value is left out, and the rest of the configuration works. Defaults live
-in `manager/settings.py` only. Nothing here knows AstrBot: it takes any mapping.
+A value that cannot be used is a problem with a text for the log; its key keeps the default, an
+entry of a list with such a value is left out, and the rest of the configuration works. Defaults
+live in `manager/settings.py` only. Nothing here knows AstrBot: it takes any mapping.
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any, get_args, get_type_hints
 
+from ..manager.errors import UnknownReference
 from ..manager.names import name_key
-from ..manager.settings import Settings, StaticAgentSettings
-from .config_values import NAME_ACCEPTED, Unusable, reader_of
+from ..manager.settings import CustomFilterSettings, Settings, StaticAgentSettings, TaskSettings
+from ..manager.tool_filter import find_filter
+from .config_values import Unusable, reader_of
+
+type _Entry = StaticAgentSettings | CustomFilterSettings
 
 _OF_THE_PAGE = frozenset({"__template_key", "template"})
 """Keys that AstrBot's configuration page adds to an entry of a list."""
+_STRICT = frozenset({CustomFilterSettings})
+"""Entries in which every key counts: a filter whose `denied` is mistyped would deny nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,16 +37,17 @@ class ConfigProblem:
     unknown: bool = False
     """True when there is no such key."""
     entry: bool = False
-    """True when the static agent to which the key belongs is left out."""
+    """True when the entry of a list to which the key belongs is left out."""
 
     @property
     def text(self) -> str:
         """One line for the log."""
         if self.unknown:
-            return f"`{self.key}` ({self.found}) is no setting and is ignored. {self.accepted}"
+            outcome = ", so this entry is left out" if self.entry else " and is ignored"
+            return f"`{self.key}` ({self.found}) is no setting{outcome}. {self.accepted}"
         name = f"`{self.key}`" if self.key else "the configuration"
         found = f"a {self.found} that does not fit was found" if self.found else "it is missing"
-        outcome = "this sub-agent is left out" if self.entry else "the default is used"
+        outcome = "this entry is left out" if self.entry else "the default is used"
         return f"{name} takes {self.accepted}; {found}, so {outcome}."
 
 
@@ -51,19 +58,34 @@ def parse_settings(raw: object) -> tuple[Settings, tuple[ConfigProblem, ...]]:
         raw: What AstrBot hands over: a mapping of keys to JSON values; groups are mappings too.
 
     Returns:
-        Settings that can be used in any case, and what was wrong, in the order of the keys.
+        Settings that can be used in any case, and what was wrong: in the order of the keys, then
+        what one key says of another.
     """
     reading = _Reading()
     values = reading.group(Settings, raw, prefix="")
-    return Settings(**values), tuple(reading.problems)
+    settings = _with_a_known_filter(Settings(**values), reading)
+    return settings, tuple(reading.problems)
+
+
+def _with_a_known_filter(settings: Settings, reading: "_Reading") -> Settings:
+    """Give back the default filter where the configured one does not exist."""
+    task = settings.task
+    try:
+        find_filter(task.default_tool_filter, task)
+    except UnknownReference as unknown:
+        accepted = f"the name of a tool filter ({', '.join(unknown.known)})"
+        reading.report("task.default_tool_filter", task.default_tool_filter, accepted)
+        task = replace(task, default_tool_filter=TaskSettings().default_tool_filter)
+    return replace(settings, task=task)
 
 
 class _Reading:
     """One pass over a configuration, collecting what is wrong with it."""
 
-    def __init__(self, *, entry: bool = False) -> None:
+    def __init__(self, *, entry: bool = False, strict: bool = False) -> None:
         self.problems: list[ConfigProblem] = []
         self._entry = entry
+        self._strict = strict
 
     def group(self, declared: type[Any], raw: object, *, prefix: str) -> dict[str, Any]:
         """Return the usable values of a group; keys that are left out keep their defaults."""
@@ -73,70 +95,63 @@ class _Reading:
         hints = get_type_hints(declared)
         values: dict[str, Any] = {}
         for each in fields(declared):
-            if each.name not in raw:
-                self._check_optional(each, prefix)
+            if each.name not in raw and not _is_needed(each):
                 continue
             key = prefix + each.name
             try:
-                values[each.name] = self._value(hints[each.name], raw[each.name], key=key)
+                # what is needed reads as null where it is missing, and does not take it
+                values[each.name] = self._value(hints[each.name], raw.get(each.name), key=key)
             except Unusable as unusable:
-                self.report(key, raw[each.name], str(unusable))
+                found = type(raw[each.name]).__name__ if each.name in raw else ""
+                self._add(key, found, str(unusable), entry=self._entry)
         for name in (each for each in raw if each not in hints):
             self._report_unknown(prefix, name, raw[name], tuple(hints))
         return values
 
     def report(self, key: str, value: object, accepted: str) -> None:
         """Take down a value that does not fit."""
-        found = type(value).__name__
-        self._add(ConfigProblem(key=key, found=found, accepted=accepted, entry=self._entry))
+        self._add(key, type(value).__name__, accepted, entry=self._entry)
 
     def _value(self, hint: Any, value: object, *, key: str) -> object:
         if isinstance(hint, type) and is_dataclass(hint):
             return hint(**self.group(hint, value, prefix=f"{key}."))
-        if StaticAgentSettings in get_args(hint):
-            return self._static_agents(value, key=key)
+        for each in get_args(hint):
+            if isinstance(each, type) and is_dataclass(each):
+                return self._entries(each, value, key=key)
         return reader_of(hint, key)(value)
 
-    def _static_agents(self, raw: object, *, key: str) -> tuple[StaticAgentSettings, ...]:
+    def _entries(self, declared: type[Any], raw: object, *, key: str) -> tuple[_Entry, ...]:
+        """Read a list of groups of one kind, each with a name of its own."""
         if not isinstance(raw, list | tuple):
             raise Unusable("a list of groups of settings")
-        agents: list[StaticAgentSettings] = []
+        entries: list[_Entry] = []
         names: set[str] = set()
-        for number, entry in enumerate(raw):
+        for number, each in enumerate(raw):
             place = f"{key}[{number}]"
-            agent = self._static_agent(entry, prefix=f"{place}.")
-            if agent is None:
+            entry = self._entry_of(declared, each, prefix=f"{place}.")
+            if entry is None:
                 continue
-            if agent.enabled and name_key(agent.name) in names:
-                self._add(
-                    ConfigProblem(
-                        key=f"{place}.name",
-                        found="str",
-                        accepted="a name that no other entry has, capitals or not",
-                        entry=True,
-                    )
-                )
+            name = _kept_name(entry)
+            if name in names:
+                accepted = "a name that no other entry has, capitals or not"
+                self._add(f"{place}.name", "str", accepted, entry=True)
                 continue
-            if agent.enabled:
-                names.add(name_key(agent.name))
-            agents.append(agent)
-        return tuple(agents)
+            if name is not None:
+                names.add(name)
+            entries.append(entry)
+        return tuple(entries)
 
-    def _static_agent(self, raw: object, *, prefix: str) -> StaticAgentSettings | None:
+    def _entry_of(self, declared: type[Any], raw: object, *, prefix: str) -> _Entry | None:
         """Read one entry; None when something in it cannot be used."""
         if isinstance(raw, Mapping):
             raw = {key: value for key, value in raw.items() if key not in _OF_THE_PAGE}
-        reading = _Reading(entry=True)
-        values = reading.group(StaticAgentSettings, raw, prefix=prefix)
+        reading = _Reading(entry=True, strict=declared in _STRICT)
+        values = reading.group(declared, raw, prefix=prefix)
         self.problems.extend(reading.problems)
-        if any(not problem.unknown for problem in reading.problems):
+        if any(problem.entry for problem in reading.problems):
             return None
-        return StaticAgentSettings(**values)
-
-    def _check_optional(self, left_out: Field[Any], prefix: str) -> None:
-        if left_out.default is MISSING and left_out.default_factory is MISSING:
-            key = prefix + left_out.name
-            self._add(ConfigProblem(key=key, found="", accepted=NAME_ACCEPTED, entry=self._entry))
+        entry: _Entry = declared(**values)
+        return entry
 
     def _report_unknown(
         self, prefix: str, name: object, value: object, known: tuple[str, ...]
@@ -144,7 +159,22 @@ class _Reading:
         near = get_close_matches(str(name), known, n=1)
         advice = f"Did you mean `{prefix}{near[0]}`?" if near else f"Known: {', '.join(known)}."
         found = type(value).__name__
-        self._add(ConfigProblem(key=f"{prefix}{name}", found=found, accepted=advice, unknown=True))
+        self._add(f"{prefix}{name}", found, advice, unknown=True, entry=self._strict)
 
-    def _add(self, problem: ConfigProblem) -> None:
-        self.problems.append(problem)
+    def _add(
+        self, key: str, found: str, accepted: str, *, unknown: bool = False, entry: bool = False
+    ) -> None:
+        self.problems.append(
+            ConfigProblem(key=key, found=found, accepted=accepted, unknown=unknown, entry=entry)
+        )
+
+
+def _is_needed(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _kept_name(entry: _Entry) -> str | None:
+    """The name that no later entry may have; None where it is kept from nobody."""
+    if isinstance(entry, StaticAgentSettings) and not entry.enabled:
+        return None
+    return name_key(entry.name)

@@ -12,13 +12,18 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAliasType, get_args, get_origin
 
 from ..manager.errors import InvalidName
-from ..manager.names import checked_name
+from ..manager.names import checked_name, name_key
+from ..manager.tool_filter import BUILT_IN_FILTERS
 
 type Reader = Callable[[object], object]
 
-NAME_ACCEPTED = (
+_NAME_ACCEPTED = (
     "a name of 1 to 32 letters, digits or underscores, a letter first, that is not reserved "
     "(all, main, subagent, system, user, or a device name of Windows)"
+)
+_FILTER_NAME_ACCEPTED = (
+    "a name of 1 to 64 printable characters that no built-in filter has "
+    f"({', '.join(BUILT_IN_FILTERS)})"
 )
 ALL = "*"
 
@@ -30,6 +35,9 @@ LEAST: Mapping[str, int] = MappingProxyType(
         "same_call_limit": 1,
         "result_maxlen": 200,
         "shared_context_maxlen": 1,
+        "task.max_tasks_per_call": 1,
+        "question_timeout": 1,
+        "delivery.max_attempts": 1,
     }
 )
 """The smallest allowed number of a key; 0 for every number that is not named."""
@@ -119,11 +127,20 @@ def _read_skills(value: object) -> tuple[str, ...] | None:
 
 def _read_agent_name(value: object) -> str:
     if not isinstance(value, str):
-        raise Unusable(NAME_ACCEPTED)
+        raise Unusable(_NAME_ACCEPTED)
     try:
         return checked_name(value.strip())
     except InvalidName as error:
-        raise Unusable(NAME_ACCEPTED) from error
+        raise Unusable(_NAME_ACCEPTED) from error
+
+
+def _read_filter_name(value: object) -> str:
+    if not isinstance(value, str):
+        raise Unusable(_FILTER_NAME_ACCEPTED)
+    name = value.strip()
+    if not (0 < len(name) <= 64 and name.isprintable()) or name_key(name) in BUILT_IN_FILTERS:
+        raise Unusable(_FILTER_NAME_ACCEPTED)
+    return name
 
 
 def _read_id(value: object) -> str:
@@ -164,6 +181,8 @@ _OF_KEY: Mapping[str, Reader] = MappingProxyType(
         "static_agents[].provider_id": _read_id,
         "static_agents[].skills": _read_skills,
         "static_agents[].workdir": _read_folder,
+        "task.custom_filters[].name": _read_filter_name,
+        "task.default_tool_filter": _read_id,
         "workdir_roots": _read_folders,
     }
 )

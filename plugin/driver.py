@@ -10,6 +10,7 @@ from typing import Any
 from astrbot.api.event import AstrMessageEvent
 from astrbot.api.provider import ProviderRequest
 from astrbot.api.star import Context
+from astrbot.core.agent.message import Message
 from astrbot.core.agent.runners.tool_loop_agent_runner import ToolLoopAgentRunner
 from astrbot.core.astr_agent_context import AgentContextWrapper, AstrAgentContext
 from astrbot.core.utils.astrbot_path import get_astrbot_system_tmp_path
@@ -17,15 +18,23 @@ from astrbot.core.utils.astrbot_path import get_astrbot_system_tmp_path
 from ..manager.host import AgentOutcome, AgentRequest, RunObserver
 from ..manager.models import Failure
 from ..manager.store.texts import clean
-from .child_calls import ChildCalls
+from .child_calls import ChildCalls, Permissions
 from .child_context import ChildContext
 from .child_event import make_child_event
 from .child_messages import opening_messages
-from .child_provider import ChildProvider, context_window, find_compressor, find_provider
+from .child_provider import (
+    ChildProvider,
+    ProvidersOfChats,
+    context_window,
+    find_compressor,
+    find_provider,
+)
 from .child_run import ChildParts, ChildRun
 from .child_texts import LONGEST_RESULT
 from .child_tools import ChildTools, ResolvedTools
+from .fork_tools import RefusedTool
 from .host_settings import AgentSettings, read_agent_settings
+from .shared_answers import SharedAnswers
 
 _READ_TOOL = "astrbot_file_read_tool"
 
@@ -36,12 +45,14 @@ class AstrBotDriver:
     def __init__(self, context: Context, tools: ChildTools) -> None:
         self._context = context
         self._tools = tools
+        self._permissions: Permissions = SharedAnswers()
+        self._of_chats: ProvidersOfChats = SharedAnswers()
 
     async def drive(self, request: AgentRequest, observer: RunObserver) -> AgentOutcome:
         """See `AgentDriver.drive`."""
         config = self._context.get_config(umo=request.session)
         settings = read_agent_settings(config)
-        provider = await find_provider(request, self._context, settings)
+        provider = await find_provider(request, self._context, settings, of_chats=self._of_chats)
         if isinstance(provider, Failure):
             return AgentOutcome(failure=provider)
         event = make_child_event(request, self._context, config)
@@ -60,36 +71,28 @@ class AstrBotDriver:
         settings: AgentSettings,
     ) -> ChildParts:
         tools = self._tools.resolve(request)
-        model_request = ProviderRequest(
-            contexts=await opening_messages(request),
-            system_prompt=clean(request.system_prompt),
-            func_tool=tools.tool_set,
-            model=provider.override,
-        )
+        model_request = await _model_request(request, tools, provider)
         event.set_extra("provider_request", model_request)
         runner: Any = ToolLoopAgentRunner()
         overflow = _long_results(tools)
-        calls = ChildCalls(request.run_id, runner, longest=None if overflow else LONGEST_RESULT)
+        calls = ChildCalls(
+            request.run_id,
+            runner,
+            longest=None if overflow else LONGEST_RESULT,
+            refuse=tools.refuse,
+            permissions=self._permissions,
+        )
         await runner.reset(
-            provider=provider.provider,
             request=model_request,
-            run_context=AgentContextWrapper(
-                context=AstrAgentContext(context=self._context, event=event),
-                tool_call_timeout=settings.tool_call_timeout,
-            ),
+            run_context=self._run_context(event, settings),
             tool_executor=calls,
             agent_hooks=calls,
-            streaming=False,
-            fallback_providers=list(provider.fallbacks),
-            request_max_retries=settings.request_max_retries,
-            **_compression(provider, self._context, settings),
-            **overflow,
+            **_sending(request, settings) | overflow,
+            **_model(provider, self._context, settings),
         )
-        runner.request_context_manager_config.max_context_tokens = context_window(
-            provider, settings
-        )
-        opening = len(request.history) + bool(request.system_prompt)
-        context = ChildContext(runner.request_context_manager, runner.run_context.messages[opening])
+        window = context_window(provider, settings)
+        runner.request_context_manager_config.max_context_tokens = window
+        context = ChildContext(runner.request_context_manager, _task(request, runner))
         runner.request_context_manager = context
         return ChildParts(
             request=request,
@@ -100,6 +103,41 @@ class AstrBotDriver:
             calls=calls,
             context=context,
         )
+
+    def _run_context(self, event: AstrMessageEvent, settings: AgentSettings) -> AgentContextWrapper:
+        return AgentContextWrapper(
+            context=AstrAgentContext(context=self._context, event=event),
+            tool_call_timeout=settings.tool_call_timeout,
+        )
+
+
+async def _model_request(
+    request: AgentRequest, tools: ResolvedTools, provider: ChildProvider
+) -> ProviderRequest:
+    return ProviderRequest(
+        contexts=await opening_messages(request),
+        system_prompt=clean(request.system_prompt),
+        func_tool=tools.tool_set,
+        model=provider.override,
+    )
+
+
+def _sending(request: AgentRequest, settings: AgentSettings) -> dict[str, Any]:
+    if request.fork is None:
+        return {"tool_schema_mode": "full", "enforce_max_turns": settings.max_turns}
+    return {
+        # a fork's list of tools is to be what its main agent's is on the wire
+        "tool_schema_mode": settings.tool_schema_mode,
+        # what it begins with was cut already; its own task would have a turn cut off again
+        "enforce_max_turns": -1,
+    }
+
+
+def _task(request: AgentRequest, runner: Any) -> Message:
+    """The child's own user turn among its messages."""
+    if request.fork is not None:
+        return runner.run_context.messages[len(request.fork.messages)]
+    return runner.run_context.messages[len(request.history) + bool(request.system_prompt)]
 
 
 async def _watch(run: ChildRun, *, name: str) -> AgentOutcome:
@@ -113,11 +151,12 @@ async def _watch(run: ChildRun, *, name: str) -> AgentOutcome:
     return task.result()
 
 
-def _compression(
-    provider: ChildProvider, context: Context, settings: AgentSettings
-) -> dict[str, Any]:
+def _model(provider: ChildProvider, context: Context, settings: AgentSettings) -> dict[str, Any]:
     return {
-        "enforce_max_turns": settings.max_turns,
+        "provider": provider.provider,
+        "streaming": False,
+        "fallback_providers": list(provider.fallbacks),
+        "request_max_retries": settings.request_max_retries,
         "truncate_turns": settings.trim_turns,
         "llm_compress_instruction": settings.compress_instruction,
         "llm_compress_keep_recent_ratio": settings.keep_recent_ratio,
@@ -128,6 +167,6 @@ def _compression(
 def _long_results(tools: ResolvedTools) -> dict[str, Any]:
     """As AstrBot does: what is too long for the model goes into a file, if it can read files."""
     read_tool = tools.tool_set.get_tool(_READ_TOOL)
-    if read_tool is None:
+    if read_tool is None or isinstance(read_tool, RefusedTool):
         return {}
     return {"read_tool": read_tool, "tool_result_overflow_dir": get_astrbot_system_tmp_path()}

@@ -1,5 +1,6 @@
 """AstrBot behind the core's port: what exists there, and the driver of children, in one object."""
 
+import asyncio
 from pathlib import Path
 
 from astrbot.api.star import Context
@@ -23,6 +24,15 @@ class AstrBotHost(AstrBotCatalog):
         tools = ChildTools(context)
         super().__init__(context, tools, files=files)
         self._driver = AstrBotDriver(context, tools)
+        self._up = asyncio.Event()
+
+    def begin(self) -> None:
+        """AstrBot has started: at boot it loads plugins before its models and other plugins."""
+        self._up.set()
+
+    async def until_up(self) -> None:
+        """See `AgentDriver.until_up`."""
+        await self._up.wait()
 
     async def drive(self, request: AgentRequest, observer: RunObserver) -> AgentOutcome:
         """See `AgentDriver.drive`."""

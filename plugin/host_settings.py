@@ -34,6 +34,8 @@ class AgentSettings:
     computer_runtime: str
     """`none`, `local` or `sandbox`."""
     sandbox_booter: str
+    tool_schema_mode: str
+    """`full` or `skills_like`: how the main agent's tools are sent."""
 
 
 def read_agent_settings(config: Mapping[str, Any]) -> AgentSettings:
@@ -72,6 +74,7 @@ def read_agent_settings(config: Mapping[str, Any]) -> AgentSettings:
         ),
         computer_runtime=_text(old.get("computer_use_runtime")) or "none",
         sandbox_booter=_text(_section(old, "sandbox").get("booter")),
+        tool_schema_mode=_schema_mode(_pick(misc, "tool_schema_mode", old)),
     )
 
 
@@ -106,6 +109,11 @@ def _ratio(value: object) -> float:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _schema_mode(value: object) -> str:
+    # As AstrBot does: whatever it does not know means the full schemas.
+    return "skills_like" if value == "skills_like" else "full"
 
 
 def _names(value: object) -> tuple[str, ...]:

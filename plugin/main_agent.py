@@ -7,11 +7,15 @@ that results were read, so those of a turn that was cut off come once more.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from astrbot.api import logger
+from astrbot.api import FunctionTool, logger
+from astrbot.core.agent.message import Message
 from astrbot.core.agent.runners.tool_loop_agent_runner import ToolLoopAgentRunner
+
+from .child_messages import note
+from .child_provider import provider_id
 
 _KEEPER = "astrbot.core.pipeline.process_stage.follow_up"
 _RUNNERS = "_ACTIVE_AGENT_RUNNERS"
@@ -23,31 +27,64 @@ class MainAgent:
 
     def __init__(self, runner: ToolLoopAgentRunner[Any]) -> None:
         self._runner = runner
+        self.tools_sent: tuple[FunctionTool, ...] = ()
+        """The tools of its newest model request, in their order, whole even where AstrBot sent them
+        in short; its tool set may have changed since."""
+
+    @property
+    def provider_id(self) -> str:
+        """AstrBot's id of the chat model that it asks now."""
+        return provider_id(self._runner.provider)
 
     def works_in(self, run_context: object) -> bool:
         """Whether this is the agent of that run context."""
         return bool(self._runner.run_context is run_context)
 
+    def request_stop(self) -> None:
+        """Cut it off, as AstrBot does at /stop."""
+        self._runner.request_stop()
+
     def was_aborted(self) -> bool:
         """Whether it was cut off at work."""
         return bool(self._runner.was_aborted())
+
+    def has_failed(self) -> bool:
+        """Whether its model failed in the end."""
+        last = self._runner.get_final_llm_resp()
+        return last is not None and last.role == "err"
 
     def ended_without_answer(self) -> bool:
         """Whether it ended with a tool that answers the user itself, and so with no last words."""
         return bool(self._runner.done()) and self._runner.get_final_llm_resp() is None
 
-    def before_each_request(self, tell: Callable[[], None]) -> None:
-        """Call this before each model request, in whatever way the request is sent."""
+    def before_each_request(self, ask: Callable[[bool], Awaitable[str]]) -> None:
+        """Ask for what each model request is to carry at its end, in whatever way it is sent.
+
+        Args:
+            ask: Told whether AstrBot has just compressed the messages; gives a text, or "". It is
+                not kept in the conversation.
+        """
         # AstrBot lets this work on the messages right before each request, with tools in full or
         # in short, streaming or not; core/agent/runners/tool_loop_agent_runner.py:step.
         messages = self._runner.request_context_manager
         process = messages.process
 
-        async def tell_first(*arguments: Any, **named: Any) -> Any:
-            tell()
-            return await process(*arguments, **named)
+        async def with_news(before: list[Message], *arguments: Any, **named: Any) -> Any:
+            ready = await process(before, *arguments, **named)
+            if news := await ask(ready is not before):
+                ready.append(note(news))
+            self.tools_sent = self._tools()
+            return ready
 
-        setattr(messages, "process", tell_first)  # noqa: B010 - mypy takes no method for a variable
+        setattr(messages, "process", with_news)  # noqa: B010 - mypy takes no method for a variable
+
+    def _tools(self) -> tuple[FunctionTool, ...]:
+        tools = tuple(self._runner.req.func_tool or ())
+        # in the schema mode `skills_like` those are reduced copies of what stands here
+        whole = getattr(self._runner, "_skill_like_raw_tool_set", None)
+        if whole is None:
+            return tools
+        return tuple(whole.get_tool(tool.name) or tool for tool in tools)
 
 
 class MainAgents:

@@ -22,6 +22,7 @@ from .static_agents import StaticAgents
 from .tools import ModelTools
 from .toolset import LiveToolSet
 from .turns import OpenTurn, Turns
+from .wake_event import WakeEvent, errand_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,14 @@ class Requests:
         request.func_tool = self._tool_set(open_turn)
         ours = open_turn.manager.router_prompt()
         request.system_prompt = _joined(request.system_prompt, ours)
+        errand = errand_of(event)
+        if errand is not None and open_turn.manager.errands.is_held(errand):
+            # its owner has said /stop since it was sent
+            return
         notes = await turn_notes(open_turn.manager, turn)
+        if isinstance(event, WakeEvent):
+            # a message of the user may have come first and taken the results
+            event.is_filled = _holds_anything(open_turn)
         if notes:
             request.extra_user_content_parts.append(TextPart(text=notes).mark_as_temp())
 
@@ -126,3 +134,9 @@ def _without(tools: ToolSet | None, names: Collection[str]) -> ToolSet | None:
 
 def _joined(system_prompt: str | None, ours: str) -> str:
     return f"{system_prompt}\n\n{ours}" if system_prompt else ours
+
+
+def _holds_anything(open_turn: OpenTurn) -> bool:
+    """Whether a turn was handed results, or an earlier turn that a restart cut off."""
+    manager, turn = open_turn.manager, open_turn.turn
+    return manager.runs.results.outbox.is_holding(turn.turn_id) or manager.log.has(turn)

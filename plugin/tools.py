@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from astrbot.api import FunctionTool
-from astrbot.api.event import AstrMessageEvent
 
 from ..manager import Settings, SubAgentConfig
 from ..manager.models import OwnerId
@@ -17,10 +16,8 @@ from ..subagent_tools import ToolSpec, management_tools, transfer_tool
 from .spared_arguments import given, spare
 
 type Arguments = dict[str, Any]
-type Answer = Callable[[ToolSpec[Any], AstrMessageEvent, float, Arguments], Awaitable[str]]
-"""Called with the spec, the event, the seconds that AstrBot gives the call, and the arguments."""
-
-_NO_LIMIT_SECONDS = 24 * 3600.0
+type Answer = Callable[[ToolSpec[Any], Any, Arguments], Awaitable[str]]
+"""Called with the spec, AstrBot's run context of the call, and the arguments."""
 
 
 class ModelTool(FunctionTool):
@@ -31,8 +28,7 @@ class ModelTool(FunctionTool):
 
     async def call(self, context: Any, /, **arguments: Any) -> str:
         """Answer a call of the main agent."""
-        seconds = context.tool_call_timeout or _NO_LIMIT_SECONDS
-        return await self.answer(self.spec, context.context.event, float(seconds), given(arguments))
+        return await self.answer(self.spec, context, given(arguments))
 
 
 class ModelTools:

@@ -7,7 +7,7 @@ that comes about: of all signs only this one is always given.
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from astrbot.api import logger
@@ -15,13 +15,16 @@ from astrbot.api.event import AstrMessageEvent
 from astrbot.api.provider import LLMResponse
 
 from ..manager import Asker, Origin, SessionId, Sessions, SubAgentManager, Turn, TurnEnd
-from ..manager.errors import StoreError
+from ..manager.errors import StoreError, SubAgentError
 from ..manager.host import Clock
-from ..manager.models import OwnerId
+from ..manager.messenger import Errand
+from ..subagent_tools import running_notes
+from .asker import asker_of
 from .main_agent import MainAgent, MainAgents
 from .owned_tasks import OwnedTasks
 from .toolset import LiveToolSet
 from .turn_handle import TurnHandle
+from .wake_event import WakeEvent, errand_of
 
 _MARK = "astrbot_plugin_subagents.turn"
 """The event's extra that holds the id of its turn."""
@@ -81,12 +84,14 @@ class Turns:
         if task is None or self.of(event) is not None:
             return
         handle = TurnHandle(event=event)
+        errand = errand_of(event)
         turn = Turn(
             turn_id=self._clock.new_id(),
             session=SessionId(event.unified_msg_origin),
-            asker=Asker(owner=_owner(event), is_admin=event.is_admin()),
-            origin=_origin(event),
+            asker=_asker(event, errand),
+            origin=errand.origin if errand is not None else _origin(event),
             handle=handle,
+            message="" if errand is not None else event.message_str,
         )
         manager = await self._sessions.open(turn.session)
         if self._closed:
@@ -98,6 +103,8 @@ class Turns:
         )
         manager.begin_turn(turn)
         task.add_done_callback(on_done)
+        if isinstance(event, WakeEvent):
+            event.turn_begins()
 
     def agent_begins(self, event: AstrMessageEvent, run_context: object) -> None:
         """Follow the main agent of an event's turn; other agents may begin there too."""
@@ -108,8 +115,9 @@ class Turns:
         if open_turn.agent is not None:
             # an agent that a plugin had asked before may have been taken for this one
             open_turn.answered = False
-            carried = partial(open_turn.manager.carried, open_turn.turn)
-            open_turn.agent.before_each_request(carried)
+            open_turn.agent.before_each_request(partial(_news, open_turn))
+            if isinstance(event, WakeEvent):
+                event.has_failed = open_turn.agent.has_failed
 
     def agent_is_done(
         self, event: AstrMessageEvent, run_context: object, response: LLMResponse
@@ -142,11 +150,30 @@ class Turns:
         self._ending.start(_end(open_turn, end), what="Ending a turn")
 
 
-async def _end(open_turn: OpenTurn, end: TurnEnd) -> None:
+async def _news(open_turn: OpenTurn, compressed: bool) -> str:
+    """What the next model request of a turn carries on top; whatever it was handed goes with it."""
+    manager, turn = open_turn.manager, open_turn.turn
     try:
-        await open_turn.manager.end_turn(open_turn.turn, end=end)
+        news = await running_notes(manager, turn, compressed=compressed)
+    except SubAgentError as error:
+        logger.error("News could not be given to a running turn: %s", error)
+        news = ""
+    manager.carried(turn)
+    return news
+
+
+async def _end(open_turn: OpenTurn, end: TurnEnd) -> None:
+    turn = open_turn.turn
+    if end is TurnEnd.STOPPED and turn.asker.is_alone and not turn.keeps_children:
+        # by a button of AstrBot's page, for example: whoever stops an answer wants no other
+        open_turn.manager.errands.hold(turn.asker)
+    try:
+        await open_turn.manager.end_turn(turn, end=end)
     except StoreError as error:
         logger.error("The end of a turn could not be stored: %s", error)
+    finally:
+        if isinstance(event := open_turn.handle.event, WakeEvent):
+            event.turn_is_settled()
 
 
 def _end_of(open_turn: OpenTurn) -> TurnEnd:
@@ -164,9 +191,10 @@ def _end_of(open_turn: OpenTurn) -> TurnEnd:
     return TurnEnd.LOST
 
 
-def _owner(event: AstrMessageEvent) -> OwnerId:
-    # A sender without an id must not pass for the bot, whose owner id is the empty one.
-    return OwnerId(event.get_sender_id() or f"nobody in {event.unified_msg_origin}")
+def _asker(event: AstrMessageEvent, errand: Errand | None) -> Asker:
+    if errand is None:
+        return asker_of(event)
+    return replace(asker_of(event), owner=errand.owner)
 
 
 def _origin(event: AstrMessageEvent) -> Origin:

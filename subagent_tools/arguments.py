@@ -1,8 +1,8 @@
 """Arguments as they come from a model: checked once, with texts that say what to send instead."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
@@ -10,6 +10,9 @@ from ..manager.store.texts import clean
 
 TOLERATED = frozenset({"poll_interval"})
 """Parameters of similar systems that models send out of habit; they are ignored."""
+
+_PROBLEMS = 10
+"""Wrong arguments of one call that are told."""
 
 
 class Arguments(BaseModel):
@@ -38,8 +41,29 @@ def _encodable(value: Any) -> Any:
 
 def validation_text(error: ValidationError, model: type[BaseModel]) -> str:
     """Say for each wrong argument what is wrong and what is allowed."""
-    known = sorted(model.model_fields)
-    return " ".join(_problem(dict(item), known) for item in error.errors(include_url=False))
+    problems = error.errors(include_url=False)
+    texts = [
+        _problem(dict(item), sorted(_at(item["loc"], model).model_fields))
+        for item in problems[:_PROBLEMS]
+    ]
+    if (more := len(problems) - _PROBLEMS) > 0:
+        texts.append(f"And {more} more problems.")
+    return " ".join(texts)
+
+
+def _at(place: Sequence[int | str], model: type[BaseModel]) -> type[BaseModel]:
+    """The model in which the argument at this place stands: some arguments are models too."""
+    for part in place[:-1]:
+        field = model.model_fields.get(str(part))
+        inner = _model_in(field.annotation) if field is not None else None
+        model = inner or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for each in get_args(annotation) if (found := _model_in(each))), None)
 
 
 def _problem(item: Mapping[str, Any], known: list[str]) -> str:
@@ -48,7 +72,7 @@ def _problem(item: Mapping[str, Any], known: list[str]) -> str:
     if kind == "missing":
         return f"`{place}` is required."
     if kind == "extra_forbidden":
-        near = get_close_matches(place, known, n=1)
+        near = get_close_matches(str(item["loc"][-1]), known, n=1)
         hint = f" Did you mean `{near[0]}`?" if near else ""
         return f"`{place}` is not a parameter.{hint} Parameters: {', '.join(known)}."
     problem = str(item["msg"]).replace("valid tuple", "list")

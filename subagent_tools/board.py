@@ -87,6 +87,7 @@ VIEW = ToolSpec(
     description="Read the notice board of this chat's sub-agents.",
     arguments=ViewArguments,
     handler=view_board,
+    only_reads=True,
 )
 
 
@@ -94,8 +95,8 @@ _CHILD_PARAMETERS: Mapping[str, Any] = MappingProxyType(plain_schema(ChildPostAr
 """Made once: every run of every child has the tool."""
 
 
-def child_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
-    """The core's own tools of one running child."""
+def board_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
+    """The child's tool, where the board is on."""
     if desk.board is None:
         return ()
 

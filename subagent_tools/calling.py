@@ -1,5 +1,6 @@
 """The edge: one call of a tool by the model, from raw arguments to one text."""
 
+import json
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -20,8 +21,24 @@ async def call_tool[A: BaseModel](
 ) -> str:
     """Check the arguments, run the tool, and turn every error into text.
 
-    Only `CancelledError` gets through.
+    The call and its reply are kept with the turn, in case the bot is stopped before it ends. Only
+    `CancelledError` gets through.
     """
+    if not spec.only_reads:
+        context.manager.log.begin(context.turn)
+    reply = await _reply(spec, context, arguments)
+    context.manager.log.add(
+        context.turn,
+        tool=spec.name,
+        arguments=json.dumps(arguments, ensure_ascii=False, default=str),
+        reply=reply,
+    )
+    return reply
+
+
+async def _reply[A: BaseModel](
+    spec: ToolSpec[A], context: CallContext, arguments: Mapping[str, Any]
+) -> str:
     try:
         # checked as it came: a model may send a list or nothing where an object is wanted
         checked = spec.arguments.model_validate(arguments)

@@ -29,7 +29,7 @@ async def cancel(context: CallContext, arguments: CancelArguments) -> str:
     """Stop tasks; the reply carries what they had."""
     manager, turn = context.manager, context.turn
     if arguments.task_id:
-        stopped = [await manager.cancel(arguments.task_id, turn.asker)]
+        stopped = await manager.cancel(arguments.task_id, turn.asker)
     else:
         stopped = await manager.cancel_agent(arguments.subagent_name, turn.asker)
     if not stopped:

@@ -12,6 +12,9 @@ from .describing import about
 from .reports import progress
 from .spec import CallContext, ToolSpec
 
+_LINES = 50
+"""Tasks of unnamed copies that are shown."""
+
 
 class ListArguments(Arguments):
     """What `list_subagents` takes."""
@@ -25,7 +28,7 @@ async def list_agents(context: CallContext, arguments: ListArguments) -> str:
     overview = await manager.overview(context.turn)
 
     def line(run: Run) -> str:
-        words = manager.may_read(run, context.turn.asker)
+        words = manager.reader.may_read(run, context.turn.asker)
         return progress(run, position=manager.runs.position(run.run_id), words=words)
 
     reader = context.turn.asker.owner
@@ -41,6 +44,9 @@ async def list_agents(context: CallContext, arguments: ListArguments) -> str:
     ]
     if not blocks:
         blocks.append("There are no sub-agents here.")
+    if unnamed := [run for run in manager.runs.live() if run.agent is None]:
+        lines = "\n".join(f"  {line(run)}" for run in unnamed[:_LINES])
+        blocks.append(f"Tasks of unnamed copies ({len(unnamed)}):\n{lines}")
     blocks.append(
         f"Free: {overview.free_agents} of {dynamic.max_dynamic_subagent_count} "
         f"sub-agents, {overview.free_places} tasks at once."
@@ -100,4 +106,5 @@ LIST = ToolSpec(
     "doing now with task ids, and how many more you may make.",
     arguments=ListArguments,
     handler=list_agents,
+    only_reads=True,
 )

@@ -42,4 +42,5 @@ READ_RESULT = ToolSpec(
     description="Read the full text of a finished task's result, piece by piece.",
     arguments=ReadArguments,
     handler=read_result,
+    only_reads=True,
 )

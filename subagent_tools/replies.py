@@ -37,6 +37,13 @@ def next_step(error: errors.SubAgentError) -> str:
                 "Wait with `wait_for_subagent`, or stop it first: `cancel_subagent_task` with "
                 f'task_id "{run_id}".'
             )
+        case errors.AlreadyRunning(run_id=run_id):
+            return (
+                f'Wait for it with `wait_for_subagent`, task_id "{run_id}", or end your turn: the '
+                "result is delivered. Give a different task if you meant another one."
+            )
+        case errors.NoOpenQuestion(open_ids=open_ids) if open_ids:
+            return f"Tasks with an open question: {_listed(open_ids)}."
         case errors.LimitReached(key="starts_per_turn"):
             return "Collect what is running; start the rest in a later turn."
     return _NEXT_STEPS[error.code]
@@ -63,6 +70,8 @@ _NEXT_STEPS: Mapping[str, str] = MappingProxyType(
             "Use `wait_for_subagent`, or end your turn: the result is delivered later."
         ),
         errors.RunAlreadyFinished.code: "Read it with `read_subagent_result`.",
+        errors.AlreadyRunning.code: "Wait for it with `wait_for_subagent`.",
+        errors.NoOpenQuestion.code: "Nothing waits for an answer; see `list_subagents`.",
         errors.IllegalTransition.code: "See `list_subagents` for how it stands now.",
         errors.FeatureOff.code: "Do the work yourself, or ask the bot's owner to switch it on.",
         errors.ShuttingDown.code: "Try again in a moment.",

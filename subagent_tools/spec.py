@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..manager import SubAgentManager, Turn
+from ..manager.tasks import ForkContexts, no_fork_context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,8 @@ class CallContext:
     turn: Turn
     seconds_left: Callable[[], float]
     """How long until the host ends the tool call; a tool returns before that."""
+    fork_context: ForkContexts = no_fork_context
+    """What the main agent's model was sent before this call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,8 @@ class ToolSpec[A: BaseModel]:
     description: str
     arguments: type[A]
     handler: Callable[[CallContext, A], Awaitable[str]]
+    only_reads: bool = False
+    """True: a turn that calls nothing else leaves nothing to be taken up after a restart."""
 
     @property
     def parameters(self) -> dict[str, Any]:

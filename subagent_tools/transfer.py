@@ -4,12 +4,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..manager import Run, SubAgentConfig
+from ..manager import Run, RunState, SubAgentConfig
 from ..manager.models import OwnerId
 from ..manager.names import transfer_tool_name
 from .arguments import Arguments
 from .describing import about
-from .reports import report
+from .reports import nowhere, progress_of, report
 from .spec import CallContext, ToolSpec
 
 _DELIVERY = (
@@ -97,6 +97,8 @@ async def _transfer(name: str, context: CallContext, arguments: TransferArgument
     if outcome.finished:
         return report(outcome.finished[0], limit=manager.settings.result_maxlen)
     manager.hand_over(run.run_id, turn)
+    if outcome.unfinished[0].state is RunState.WAITING:
+        return f"{name} needs an answer to go on.\n{progress_of(outcome.unfinished, nowhere)}"
     if outcome.closing:
         return (
             f"The sub-agents plugin is being reloaded; the task goes on.\ntask_id: {run.run_id}\n"

@@ -4,10 +4,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ..manager import WaitOutcome
+from ..manager import RunState, WaitOutcome
 from .arguments import Arguments
-from .reports import progress_of, reports
+from .reports import progress_of, reports, why_unfinished
 from .spec import CallContext, ToolSpec
+
+_ANSWER = "Answer what is asked; ask the user if only the user can know."
+_LATER = (
+    "Do not wait again and again: go on with other work or end your turn; these results are "
+    "delivered to you when they are there."
+)
 
 
 def _as_list(value: Any) -> Any:
@@ -37,7 +43,7 @@ async def wait(context: CallContext, arguments: WaitArguments) -> str:
     manager, turn = context.manager, context.turn
     ids: list[str] = list(arguments.task_id)
     if arguments.subagent_name:
-        ids += await manager.unfinished_or_newest(arguments.subagent_name, turn.asker)
+        ids += await manager.reader.unfinished_or_newest(arguments.subagent_name, turn.asker)
     if not ids and arguments.subagent_name:
         return f"{', '.join(arguments.subagent_name)}: no task was given to it yet."
     if not ids:
@@ -50,22 +56,22 @@ async def wait(context: CallContext, arguments: WaitArguments) -> str:
 
 
 def _reply(context: CallContext, outcome: WaitOutcome, seconds: float) -> str:
-    parts: list[str] = []
-    if outcome.finished:
-        parts.append(reports(outcome.finished, limit=context.manager.settings.result_maxlen))
-    if outcome.unfinished:
-        reason = (
-            "The sub-agents plugin is being reloaded; these tasks go on"
-            if outcome.closing
-            else f"Not finished ({seconds:.0f} s waited at most)"
-        )
-        lines = progress_of(outcome.unfinished, context.manager.runs.position)
-        parts.append(f"{reason}:\n{lines}")
-        parts.append(
-            "Do not wait again and again: go on with other work or end your turn; these results "
-            "are delivered to you when they are there."
-        )
-    return "\n\n".join(parts)
+    rest = _rest(context, outcome, seconds)
+    if not outcome.finished:
+        return rest
+    limit = context.manager.settings.result_maxlen
+    finished = reports(outcome.finished, limit=limit, beside=len(rest))
+    return f"{finished}\n\n{rest}" if rest else finished
+
+
+def _rest(context: CallContext, outcome: WaitOutcome, seconds: float) -> str:
+    """What is said of runs that go on."""
+    if not outcome.unfinished:
+        return ""
+    lines = progress_of(outcome.unfinished, context.manager.runs.position)
+    asks = any(run.state is RunState.WAITING for run in outcome.unfinished)
+    reason = why_unfinished(outcome, seconds)
+    return f"{reason}:\n{lines}\n\n{_ANSWER if asks else _LATER}"
 
 
 WAIT = ToolSpec(

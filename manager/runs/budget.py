@@ -87,11 +87,14 @@ class Budget:
                 )
             )
 
-    def is_last_call(self, run: Run) -> bool:
-        """Whether the next model call is the last that the run may make.
+    def calls_left(self, run: Run) -> int:
+        """How many model calls the run may still make, the next one included.
+
+        Returns:
+            At least 1.
 
         Raises:
-            LimitHit: Even that one was made.
+            LimitHit: The last one was made.
         """
         if run.steps >= self._max_steps:
             raise LimitHit(
@@ -101,7 +104,7 @@ class Budget:
                     "(setting `max_steps`).",
                 )
             )
-        return run.steps == self._max_steps - 1
+        return self._max_steps - run.steps
 
     def spent(self, usage: Usage, at: datetime) -> None:
         """Count the tokens of a model call."""

@@ -1,6 +1,7 @@
 """The two clocks of a run: idle (nothing happened) and total.
 
-The idle clock stands still while a model call, or a tool call with a limit of its own, is open.
+The idle clock stands still while a model call, or a tool call with a limit of its own, is open;
+both do while the run waits for an answer.
 """
 
 from collections.abc import Callable
@@ -29,19 +30,45 @@ class RunClocks:
         self._stop = stop
         self._open = 0
         self._quiet_since = clock.monotonic()
+        self._ends_at = self._quiet_since + total
+        self._paused_at: float | None = None
         self._cancels: dict[StopReason, Callable[[], None]] = {}
 
     def start(self) -> None:
         """Let both clocks run."""
-        now = self._clock.monotonic()
-        self._quiet_since = now
+        self._quiet_since = self._clock.monotonic()
+        self._ends_at = self._quiet_since + self._total
+        self._set()
+
+    def _set(self) -> None:
         if self._total:
-            self._watch(StopReason.TIMEOUT, now + self._total, self._total_is_up)
+            self._watch(StopReason.TIMEOUT, self._ends_at, self._total_is_up)
         if self._idle:
-            self._watch(StopReason.IDLE, now + self._idle, self._idle_is_up)
+            when = self._clock.monotonic() + self._idle
+            self._watch(StopReason.IDLE, when, self._idle_is_up)
+
+    def pause(self) -> None:
+        """Let both clocks stand still; nothing counts until `resume`."""
+        if self._paused_at is None:
+            self._take_back()
+            self._paused_at = self._clock.monotonic()
+
+    def resume(self) -> None:
+        """Let both clocks go on where they stood."""
+        if self._paused_at is None:
+            return
+        stood = self._clock.monotonic() - self._paused_at
+        self._paused_at = None
+        self._ends_at += stood
+        self.touch()
+        self._set()
 
     def close(self) -> None:
-        """Stop both clocks."""
+        """Stop both clocks for good."""
+        self._take_back()
+        self._paused_at = None
+
+    def _take_back(self) -> None:
         for cancel in self._cancels.values():
             cancel()
         self._cancels.clear()

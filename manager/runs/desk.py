@@ -9,32 +9,36 @@ from typing import Protocol
 
 from ..artifacts import keep_artifacts
 from ..errors import RunNotFound, ShuttingDown
-from ..events import ResultsHanded, RunChanged
+from ..fork_context import ForkContext
 from ..host import AgentRequest
 from ..models import (
-    Delivery,
-    OwnerId,
+    GroupId,
     Run,
     RunId,
     RunState,
     SessionId,
     StopReason,
-    Turn,
-    TurnEnd,
 )
 from ..names import name_key
 from ..services import Services
 from ..settings import Settings
-from ..store.rows import DamagedRow
 from .budget import DayTokens
-from .execution import Execution, ExecutionPorts
+from .execution import Execution
+from .execution_ports import ExecutionPorts
+from .graph import Gate
 from .line import Ticket
 from .missed import MissedEnds
 from .outbox import Outbox
+from .results import ResultDesk
+from .shielding import carry_through
 from .state import advance
 from .supervisor import Supervisor
+from .waiting import until_over
 
 logger = logging.getLogger(__name__)
+
+_MOST = 10_000
+"""Runs of one group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +84,15 @@ class RunDesk:
         self._supervisor = supervisor
         self._live: dict[RunId, Execution] = {}
         self._ended: dict[RunId, Run] = {}
+        self._left: dict[RunId, Run] = {}
+        """Written while the plugin is closing: the next start takes them up."""
+        self._early: dict[RunId, StopReason | None] = {}
+        """Being written, and why they are to stop as soon as they are."""
         self._children = children
-        self.outbox = Outbox(session, services.store)
-        self._missed = MissedEnds(session, services, supervisor, self.outbox)
+        outbox = Outbox(session, services.store)
+        self._missed = MissedEnds(session, services, supervisor, outbox)
+        self.results = ResultDesk(session, services, outbox, self._missed, runs=self)
+        """The way of results to turns."""
         self._ports = ExecutionPorts(
             driver=services.host,
             store=services.store,
@@ -91,7 +101,7 @@ class RunDesk:
             line=supervisor.line,
             day=day,
             prepare=children.request,
-            delivery=self._delivery,
+            delivery=self.results.delivery,
             over=self._over,
             missed=self._missed.add,
             caught_up=self._missed.caught_up,
@@ -105,14 +115,9 @@ class RunDesk:
             ShuttingDown: Nothing new starts.
             StoreUnavailable: It could not be written; nothing was started.
         """
-        if self._supervisor.closing:
-            raise ShuttingDown
-        ticket = Ticket(run_id=run.run_id, session=run.session, conversation=run.conversation)
-        run = replace(run, executor=self._services.executor)
-        self._supervisor.line.join(ticket)
-        if ticket.ready.done():
-            at = self._services.clock.now()
-            run = advance(run, RunState.RUNNING, started_at=at, fence=1)
+        self._refuse_when_closing()
+        ticket = _ticket(run)
+        run = self._placed(run, ticket)
         execution = self._execute(run, ticket, settings, new=True)
         try:
             return await execution.accepted
@@ -123,17 +128,83 @@ class RunDesk:
             self._live.pop(run.run_id, None)
             raise
 
+    async def start_group(
+        self, runs: Sequence[Run], settings: Settings, *, fork: ForkContext | None
+    ) -> list[Run]:
+        """Accept all runs of a group, or none; each starts once its predecessors are completed.
+
+        Args:
+            runs: Those that others depend on may stand anywhere.
+            settings: What they are limited by.
+            fork: What forks among them begin with.
+
+        Raises:
+            ShuttingDown: Nothing new starts.
+            StoreUnavailable: They could not be written; nothing was started.
+        """
+        self._refuse_when_closing()
+        tickets = [_ticket(run) for run in runs]
+        accepted = [self._placed(run, ticket) for run, ticket in zip(runs, tickets, strict=True)]
+        self._early |= dict.fromkeys(run.run_id for run in runs)
+        try:
+            cancelled = await self._write_group(accepted, fork)
+        finally:
+            early = {run.run_id: self._early.pop(run.run_id) for run in runs}
+        if self._supervisor.closing:
+            self._left |= {run.run_id: run for run in accepted}
+        else:
+            for run, ticket in zip(accepted, tickets, strict=True):
+                self._execute(run, ticket, settings, new=False).accepted.set_result(run)
+        for run in accepted:
+            self._tell(run)
+            if reason := early[run.run_id] or (StopReason.TURN if cancelled else None):
+                self.stop(run.run_id, reason)
+        if cancelled:
+            raise asyncio.CancelledError
+        return accepted
+
+    async def _write_group(self, runs: Sequence[Run], fork: ForkContext | None) -> bool:
+        """Write the runs of a group; whether the caller was cancelled meanwhile."""
+        try:
+            _, cancelled = await carry_through(self._services.store.add_runs(runs, fork=fork))
+        except BaseException as error:
+            for run in runs:
+                self._supervisor.line.leave(run.run_id)
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise asyncio.CancelledError from error
+            raise
+        return cancelled
+
+    def _refuse_when_closing(self) -> None:
+        if self._supervisor.closing:
+            raise ShuttingDown
+
+    def _placed(self, run: Run, ticket: Ticket) -> Run:
+        """A new run with its place: at work, in the line, or waiting for its predecessors."""
+        run = replace(run, executor=self._services.executor)
+        if run.depends_on:
+            return run
+        self._supervisor.line.join(ticket)
+        if not ticket.ready.done():
+            return run
+        at = self._services.clock.now()
+        return advance(run, RunState.RUNNING, started_at=at, fence=1)
+
     def take_up(self, run: Run, settings: Settings) -> None:
-        """Go on with a run of this process that a reload of the plugin cut off."""
-        ticket = Ticket(run_id=run.run_id, session=run.session, conversation=run.conversation)
-        if run.state is not RunState.QUEUED:
+        """Go on with a run that a reload of the plugin or a restart of the bot cut off."""
+        ticket = _ticket(run)
+        is_ours = run.executor == self._services.executor
+        if run.state is RunState.RUNNING:
             run = advance(run, RunState.QUEUED)
         run = replace(run, background=True, executor=self._services.executor)
-        self._supervisor.line.join(ticket)
-        self._execute(run, ticket, settings, new=False).accepted.set_result(run)
-        self._services.bus.publish(
-            RunChanged(session=self._session, at=self._services.clock.now(), run=run)
-        )
+        if run.state is RunState.WAITING:
+            self._supervisor.line.hold(ticket)
+        elif not run.depends_on:
+            self._supervisor.line.join(ticket)
+        execution = self._execute(run, ticket, settings, new=False)
+        execution.has_all_its_time = not is_ours
+        execution.accepted.set_result(run)
+        self._tell(run)
 
     def _execute(self, run: Run, ticket: Ticket, settings: Settings, *, new: bool) -> Execution:
         execution = Execution(
@@ -142,7 +213,7 @@ class RunDesk:
             self._ports,
             settings,
             news=lambda: self._children.news(run.run_id),
-            max_steps=settings.max_steps,
+            gate=self._gate(run) if run.depends_on else None,
         )
         task = self._supervisor.start(execution.execute(new=new), name=f"run {run.run_id}")
         self._live[run.run_id] = execution
@@ -155,26 +226,28 @@ class RunDesk:
         task.add_done_callback(let_go)
         return execution
 
-    def _delivery(self, run: Run) -> Delivery:
-        return Delivery(
-            delivery_id=run.run_id,
-            session=self._session,
-            owner=run.owner,
-            created_at=self._services.clock.now(),
-        )
+    def _gate(self, run: Run) -> Gate:
+        def end_of(run_id: RunId) -> asyncio.Future[Run] | None:
+            execution = self._live.get(run_id)
+            return execution.done if execution is not None else None
+
+        return Gate(run, clock=self._services.clock, find=self.find, end_of=end_of)
+
+    def _tell(self, run: Run) -> None:
+        self._services.bus.run_changed(run, self._services.clock.now())
 
     def _over(self, run: Run) -> None:
         self._ended[run.run_id] = run
         self._live.pop(run.run_id, None)
-        self.outbox.add(self._delivery(run))
+        self.results.add(run)
 
-    async def write_missed(self) -> None:
-        """Write the ends that the store would not take when they came."""
-        await self._missed.write()
+    def let_go(self, run_id: RunId) -> None:
+        """The result of an ended run is read: the store is enough from now on."""
+        self._ended.pop(run_id, None)
 
     def is_idle(self) -> bool:
         """Whether nothing is kept here that is not in the store."""
-        return not self._live and not self._missed and self.outbox.is_stored()
+        return not self._live and self.results.is_stored()
 
     def live(self, agent: str | None = None) -> list[Run]:
         """Unfinished runs, oldest first; `agent` is matched without regard to case."""
@@ -184,6 +257,10 @@ class RunDesk:
         key = name_key(agent)
         return [run for run in runs if run.agent is not None and name_key(run.agent) == key]
 
+    def turns_at_work(self) -> frozenset[str]:
+        """Ids of the turns that unfinished runs were asked for in."""
+        return frozenset(run.origin.turn_id for run in self.live())
+
     def position(self, run_id: RunId) -> int | None:
         """The run's place in the line of the whole process; None when it is not waiting."""
         return self._supervisor.line.position(run_id)
@@ -191,6 +268,12 @@ class RunDesk:
     def free_places(self) -> int:
         """How many more runs of this session could start now."""
         return self._supervisor.line.free_places(self._session)
+
+    async def group(self, group_id: GroupId) -> list[Run]:
+        """The runs of a group in the order of their call; empty when there is none."""
+        stored = await self._services.store.list_runs(self._session, group=group_id, limit=_MOST)
+        runs = [await self.find(run.run_id) for run in stored]
+        return sorted(runs, key=lambda run: run.task.position if run.task else 0)
 
     async def find(self, run_id: str) -> Run:
         """One run of this session.
@@ -201,7 +284,8 @@ class RunDesk:
         key = RunId(run_id)
         if key in self._live:
             return self._live[key].run
-        run = self._ended.get(key) or await self._services.store.get_run(self._session, key)
+        run = self._ended.get(key) or self._left.get(key)
+        run = run or await self._services.store.get_run(self._session, key)
         if run is None:
             raise RunNotFound(run_id, [*self._live, *self._ended])
         return run
@@ -219,7 +303,7 @@ class RunDesk:
     async def wait(
         self, run_ids: Sequence[RunId], *, wait_for_all: bool, timeout_seconds: float
     ) -> WaitOutcome:
-        """Wait until all or one of these runs are over, or the time is up.
+        """Wait until all or one of these runs are over, one asks something, or the time is up.
 
         Raises:
             RunNotFound: One of them is not of this session.
@@ -228,7 +312,14 @@ class RunDesk:
         seen = {run_id: await self.find(run_id) for run_id in run_ids if run_id not in live}
         if live and (wait_for_all or len(live) == len(run_ids)):
             futures = [execution.done for execution in live.values()]
-            await self._until(futures, wait_for_all, timeout_seconds)
+            await until_over(
+                futures,
+                [execution.asking.asked for execution in live.values()],
+                wait_for_all=wait_for_all,
+                timeout_seconds=timeout_seconds,
+                clock=self._services.clock,
+                supervisor=self._supervisor,
+            )
         for run_id, execution in live.items():
             # one that another process has taken over is as it stands in the store
             lost = execution.done.cancelled() and not self._supervisor.closing
@@ -240,95 +331,69 @@ class RunDesk:
             closing=self._supervisor.closing,
         )
 
-    async def _until(
-        self, futures: Collection[asyncio.Future[Run]], wait_for_all: bool, seconds: float
-    ) -> None:
-        """Return when the futures are done, the time is up, or the plugin closes."""
-        clock = self._services.clock
-        over = asyncio.get_running_loop().create_future()
-
-        def end() -> None:
-            if not over.done():
-                over.set_result(None)
-
-        def one_done(_: object) -> None:
-            if not wait_for_all or all(future.done() for future in futures):
-                end()
-
-        cancel_timer = clock.call_at(clock.monotonic() + seconds, end)
-        self._supervisor.when_closing(end)
-        for future in futures:
-            future.add_done_callback(one_done)
-        try:
-            await over
-        finally:
-            cancel_timer()
-            self._supervisor.forget(end)
-            for future in futures:
-                future.remove_done_callback(one_done)
-
     def stop(self, run_id: RunId, reason: StopReason) -> None:
         """Stop a run; one that is over or ending stays as it is."""
         if execution := self._live.get(run_id):
             execution.stop(reason)
+        elif run_id in self._early:
+            self._early[run_id] = self._early[run_id] or reason
 
     async def stopped(self, run_ids: Collection[RunId], reason: StopReason) -> list[Run]:
         """Stop runs and wait until they are written."""
+        for run_id in run_ids:
+            self.stop(run_id, reason)
         executions = [self._live[i] for i in run_ids if i in self._live]
-        for execution in executions:
-            execution.stop(reason)
         if executions:
             await asyncio.wait([execution.done for execution in executions])
         return [execution.run for execution in executions]
 
+    async def ask(self, run_id: RunId, question: str) -> str | None:
+        """Let a run wait for an answer; None when nobody gave one in time.
+
+        Raises:
+            RunNotFound: It is not at work here.
+        """
+        if (execution := self._live.get(run_id)) is None:
+            raise RunNotFound(run_id)
+        return await execution.ask(question)
+
+    def answer(self, run_id: RunId, text: str) -> bool:
+        """Answer the open question of a run; False when it has none."""
+        execution = self._live.get(run_id)
+        return execution is not None and execution.asking.answer(text)
+
+    def steer(self, run_id: RunId, text: str) -> bool:
+        """Let a run's child be told something before its next model call; False: it is over."""
+        execution = self._live.get(run_id)
+        return execution is not None and execution.steer(text)
+
+    def questions(self) -> list[Run]:
+        """Runs that wait for an answer, oldest first."""
+        return [each.run for each in self._live.values() if each.asking.is_open]
+
+    def unshown_questions(self) -> list[Run]:
+        """Those of `questions` that nobody has been shown."""
+        waiting = (each for each in self._live.values() if each.asking.is_open)
+        return [each.run for each in waiting if not each.asking.shown_to]
+
+    def show(self, run_ids: Collection[RunId], to: str) -> None:
+        """Note who has been shown the open questions of runs; "" is nobody any more."""
+        for run_id in run_ids:
+            if execution := self._live.get(run_id):
+                execution.asking.show(to)
+
+    def shown_to(self, who: str) -> list[RunId]:
+        """Runs whose open questions only this taker has been shown."""
+        waiting = (each for each in self._live.values() if each.asking.is_open)
+        return [each.run.run_id for each in waiting if each.asking.shown_to == who]
+
     def hand_over(self, run_id: RunId) -> None:
-        """Make a foreground run a background one."""
+        """Make a foreground run a background one, also when it is over but nobody was told."""
         if execution := self._live.get(run_id):
             execution.hand_over()
+        elif run := self._ended.get(run_id):
+            self._ended[run_id] = replace(run, background=True)
 
-    def hand(self, runs: Collection[Run], turn: Turn, *, passing: bool) -> list[Run]:
-        """Give finished results to a turn; those that another has are left out."""
-        ids = self.outbox.hand([run.run_id for run in runs], taker=turn.turn_id, passing=passing)
-        if ids:
-            self._services.bus.publish(
-                ResultsHanded(
-                    session=self._session,
-                    at=self._services.clock.now(),
-                    delivery_ids=ids,
-                    taker=turn.turn_id,
-                )
-            )
-        return [run for run in runs if run.run_id in ids]
 
-    async def pending(self, owner: OwnerId, most: int) -> list[Run]:
-        """Finished runs of this owner whose results nobody has, the oldest ones."""
-        found = [await self._of_result(run_id) for run_id in self.outbox.pending(owner)[:most]]
-        return [run for run in found if run is not None]
-
-    async def _of_result(self, run_id: str) -> Run | None:
-        """The run that a result came from; None when its row is damaged: the others go on."""
-        try:
-            return await self.find(run_id)
-        except DamagedRow as error:
-            logger.warning("The result of task %s is set aside: %s", run_id, error)
-            return None
-
-    async def settle(self, turn: Turn, end: TurnEnd) -> None:
-        """Close what a turn was handed, or put it back into the outbox."""
-        await self.write_missed()
-        for run_id in await self.outbox.settle(turn.turn_id, end):
-            if run_id not in self._missed:
-                self._ended.pop(RunId(run_id), None)
-        self._missed.keep_trying()
-
-    async def unread_agents(self) -> set[str]:
-        """Name keys of agents with live runs or results still on their way."""
-        runs = self.live()
-        for delivery_id in self.outbox.ids():
-            try:
-                if (run := await self._of_result(delivery_id)) is not None:
-                    runs.append(run)
-            except RunNotFound:
-                # its run was deleted by retention: nothing is left to be read
-                await self.outbox.close([delivery_id])
-        return {name_key(run.agent) for run in runs if run.agent is not None}
+def _ticket(run: Run) -> Ticket:
+    return Ticket(run_id=run.run_id, session=run.session, conversation=run.conversation)

@@ -56,6 +56,24 @@ def ended(run: Run, outcome: AgentOutcome, at: datetime) -> Run:
     )
 
 
+def skipped(run: Run, failed: Run, at: datetime) -> Run:
+    """The run that never began because one that it depends on did not complete."""
+    label = failed.task.label if failed.task else failed.run_id
+    why = f" ({failed.failure.code})" if failed.failure else ""
+    message = f"Not started: it depends on task {label!r} ({failed.run_id}), which is "
+    return _over(
+        run,
+        RunState.CANCELLED,
+        Failure(code="skipped", message=f"{message}{failed.state}{why}."),
+        at,
+    )
+
+
+def interrupted(run: Run, failure: Failure, at: datetime) -> Run:
+    """The run after a restart of the bot that it does not survive."""
+    return _over(run, RunState.INTERRUPTED, failure, at)
+
+
 def stopped(run: Run, reason: StopReason, at: datetime) -> Run:
     """The run after it was stopped from outside."""
     state, code, message = _STOPPED[reason]

@@ -7,21 +7,26 @@ the result is the outbox's.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
-from ..errors import LostRun, ShuttingDown, SubAgentError
-from ..events import EventBus, RunChanged
-from ..host import AgentDriver, AgentRequest, Clock
-from ..models import ConversationId, Delivery, Run, RunState, StopReason
+from ..errors import LostRun, RunNotFinished, ShuttingDown, SubAgentError
+from ..host import AgentRequest
+from ..models import Run, RunState, StopReason
 from ..settings import Settings
-from ..store.protocol import RunWrite, Store
-from .budget import Budget, DayTokens, LimitHit
+from ..store.protocol import RunWrite
+from ..task_shape import AgentType
+from .asking import Asking
+from .budget import Budget, LimitHit
 from .clocks import RunClocks
-from .endings import broken, ended, stopped
-from .line import Line, Ticket
+from .endings import broken, ended, skipped, stopped
+from .execution_ports import ExecutionPorts
+from .graph import Gate
+from .line import Ticket
 from .missed import write_end
+from .phases import Phases
 from .recorder import RecorderPorts, RunRecorder
+from .resume import answered_note, stored_seq
 from .shielding import carry_through
 from .state import advance
 
@@ -29,30 +34,6 @@ logger = logging.getLogger(__name__)
 
 _PATIENCE_SECONDS = 1.0
 """How long whoever waits for a run waits for its end to be stored, too."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionPorts:
-    """What an execution works with; the same for all runs of a session."""
-
-    driver: AgentDriver
-    store: Store
-    clock: Clock
-    bus: EventBus
-    line: Line
-    day: DayTokens
-    prepare: Callable[[Run], Awaitable[AgentRequest]]
-    """Makes the child's request when the run starts, so that everything is looked up late."""
-    delivery: Callable[[Run], Delivery | None]
-    """The outbox row that this run's end brings."""
-    over: Callable[[Run], None]
-    """Told once when the run has ended and is written."""
-    missed: Callable[[RunWrite], None]
-    """Told of an end that the store would not take, so that it is written later."""
-    caught_up: Callable[[ConversationId], Awaitable[None]]
-    """Returns once all that was missed of a conversation is written."""
-    keep: Callable[[Run], Awaitable[Run]]
-    """Puts what the child made where it stays; gives the run that names it there."""
 
 
 class Execution:
@@ -66,19 +47,25 @@ class Execution:
         settings: Settings,
         *,
         news: Callable[[], tuple[str, ...]],
-        max_steps: int,
+        gate: Gate | None = None,
     ) -> None:
         self._run = run
+        self._gate = gate
         self._ticket = ticket
         self._ports = ports
         self._settings = settings
         self._news = news
-        self._max_steps = max_steps
         self._recorder: RunRecorder | None = None
         self._clocks: RunClocks | None = None
         self._task: asyncio.Task[None] | None = None
         self._reason: StopReason | None = None
         self._ending = False
+        self._answered = ""
+        self._told: list[str] = []
+        self.has_all_its_time = False
+        """Whether its time limit counts from now: how long the bot was down is not known."""
+        self.asking = Asking(ports.clock)
+        """Its question, while it waits for the answer."""
         loop = asyncio.get_running_loop()
         self.accepted: asyncio.Future[Run] = loop.create_future()
         """Done once a new run is stored; holds the error when it could not be."""
@@ -104,6 +91,51 @@ class Execution:
             # a task that is cancelled before its first step never runs: `execute` looks itself
             if self._task is not None:
                 self._task.cancel()
+
+    def steer(self, text: str) -> bool:
+        """Have the child told something before its next model call; False: it is too late."""
+        if self._ending or (self._recorder is not None and self._recorder.is_past_telling):
+            return False
+        self._told.append(text)
+        return True
+
+    def _steering(self) -> str:
+        """What its principal tells the child now; "" is nothing."""
+        told, self._told = self._told, []
+        if not told:
+            return ""
+        return "\n".join(["Message from your principal; follow it:", *told])
+
+    async def ask(self, question: str) -> str | None:
+        """Let the child wait for an answer: its clocks stand still, its place is free.
+
+        Returns:
+            The answer; None when nobody gave one in time.
+        """
+        if self._recorder is None or self._clocks is None:
+            raise RunNotFinished(self._run.run_id, self._run.state)
+        self._clocks.pause()
+        self._ports.line.park(self._run.run_id)
+        # open before anyone sees that it waits, so that who does can answer at once
+        answer = self.asking.open(self._settings.question_timeout)
+        try:
+            await self._recorder.advance(RunState.WAITING, question=question)
+            self._publish_state()
+            text = await answer
+        finally:
+            self.asking.close()
+        await self._come_back(self._recorder, self._ports.line.unpark(self._run.run_id))
+        self._clocks.resume()
+        return text
+
+    async def _come_back(self, recorder: RunRecorder, place: asyncio.Future[None]) -> None:
+        """Go on after a question, once there is a place again."""
+        if not place.done():
+            await recorder.advance(RunState.QUEUED, question="")
+            self._publish_state()
+            await place
+        await recorder.advance(RunState.RUNNING, question="")
+        self._publish_state()
 
     def let_go(self) -> None:
         """Its task is over, even if it never began: nobody may wait for it any more."""
@@ -139,8 +171,8 @@ class Execution:
                 return
             if self._reason is not None:
                 raise asyncio.CancelledError
-            await self._ticket.ready
-            run = await self._work()
+            await self._ports.driver.until_up()
+            run = await self._past_gate() or await self._work()
             if run is not None:
                 await self._finish(self._unless_stopped(run))
         except asyncio.CancelledError:
@@ -148,6 +180,30 @@ class Execution:
                 raise
             if not self._ending:
                 await self._finish(stopped(self.run, self._reason, self._ports.clock.now()))
+
+    async def _past_gate(self) -> Run | None:
+        """Wait for predecessors and a place; the run with its end when it cannot start."""
+        if self._run.state is RunState.WAITING:
+            await self._past_question()
+        elif self._gate is not None:
+            if (failed := await self._gate.opens()) is not None:
+                return skipped(self._run, failed, self._ports.clock.now())
+            self._ports.line.join(self._ticket)
+        await self._ticket.ready
+        return None
+
+    async def _past_question(self) -> None:
+        """Wait for the answer of a run that was taken up with its question still open."""
+        question = self._run.question
+        answer = self.asking.open(self._settings.question_timeout)
+        try:
+            self._publish_state()
+            self._answered = answered_note(question, await answer)
+        finally:
+            self.asking.close()
+        self._run = advance(self._run, RunState.QUEUED, question="")
+        self._publish_state()
+        await self._ports.line.unpark(self._run.run_id)
 
     async def _accept(self) -> bool:
         try:
@@ -186,8 +242,8 @@ class Execution:
             if self._run.state is RunState.QUEUED and not await self._take():
                 return None
             await ports.caught_up(self._run.conversation)
-            request = await ports.prepare(self._run)
-            outcome = await ports.driver.drive(request, await self._start_recorder())
+            request = await self._prepared()
+            outcome = await ports.driver.drive(request, await self._start_recorder(request))
             return ended(self.run, outcome, ports.clock.now())
         except (LostRun, SystemExit, KeyboardInterrupt):
             raise
@@ -206,6 +262,12 @@ class Execution:
             if self._clocks is not None:
                 self._clocks.close()
 
+    async def _prepared(self) -> AgentRequest:
+        request = await self._ports.prepare(self._run)
+        if not self._answered:
+            return request
+        return replace(request, notes=(*request.notes, self._answered))
+
     def _is_cancelled(self) -> bool:
         return self._task is not None and self._task.cancelling() > 0
 
@@ -215,9 +277,11 @@ class Execution:
             raise asyncio.CancelledError
         return run
 
-    async def _start_recorder(self) -> RunRecorder:
+    async def _start_recorder(self, request: AgentRequest) -> RunRecorder:
         ports = self._ports
-        last_seq = await ports.store.last_seq(self._run.conversation)
+        phases = Phases(self._run.task.agent_type if self._run.task else AgentType.REACT)
+        phases.catch_up(request.resume)
+        last_seq = await stored_seq(self._run, ports.store)
         self._clocks = RunClocks(
             ports.clock,
             total=self._seconds_left(),
@@ -226,17 +290,29 @@ class Execution:
         )
         self._recorder = RunRecorder(
             self._run,
-            RecorderPorts(store=ports.store, clock=ports.clock, bus=ports.bus, news=self._news),
-            budget=Budget(self._settings, ports.day, max_steps=self._max_steps),
+            RecorderPorts(
+                store=ports.store,
+                clock=ports.clock,
+                bus=ports.bus,
+                news=self._news,
+                steering=self._steering,
+            ),
+            budget=Budget(self._settings, ports.day, max_steps=self._max_steps()),
             clocks=self._clocks,
             next_seq=last_seq + 1,
+            phases=phases,
         )
         self._clocks.start()
         return self._recorder
 
+    def _max_steps(self) -> int:
+        wanted = self._run.task.max_steps if self._run.task else 0
+        return wanted or self._settings.max_steps
+
     def _seconds_left(self) -> float:
         total = self._settings.execution_timeout
-        if not total or self._run.started_at is None:
+        # how long one had waited for an answer when it was taken up is not known: it has all again
+        if not total or self._run.started_at is None or self._answered or self.has_all_its_time:
             return total
         used = (self._ports.clock.now() - self._run.started_at).total_seconds()
         return max(0.001, total - used)
@@ -250,7 +326,7 @@ class Execution:
 
     async def _write_end(self, run: Run) -> None:
         ports = self._ports
-        run = await self._kept(run)
+        run = replace(await self._kept(run), background=self.run.background)
         steps, messages = self._recorder.take_unwritten() if self._recorder else ((), ())
         write = RunWrite(run=run, steps=steps, messages=messages, delivery=ports.delivery(run))
         writing = asyncio.ensure_future(write_end(ports.store, write, rows_may_go=False))
@@ -287,6 +363,8 @@ class Execution:
 
     def _tell_end(self, run: Run) -> None:
         ports = self._ports
+        # who waited for it may have gone while its end was written
+        run = replace(run, background=self.run.background)
         self._run, self._recorder = run, None
         # before anyone is told, so that who hears of the end finds the place free
         ports.line.leave(run.run_id)
@@ -296,7 +374,4 @@ class Execution:
             self.done.set_result(run)
 
     def _publish_state(self) -> None:
-        run = self._run
-        self._ports.bus.publish(
-            RunChanged(session=run.session, at=self._ports.clock.now(), run=run)
-        )
+        self._ports.bus.run_changed(self.run, self._ports.clock.now())

@@ -16,6 +16,7 @@ from ..models import ConversationId, RunId, SessionId
 from ..services import Services
 from ..store.protocol import RunWrite, Store
 from .outbox import Outbox
+from .pausing import pause
 from .supervisor import Supervisor
 
 logger = logging.getLogger(__name__)
@@ -86,19 +87,14 @@ class MissedEnds:
 
     async def _try_again(self) -> None:
         while not self._is_done():
-            await self._pause()
+            await pause(self._services.clock, _RETRY_SECONDS)
             await self.write()
 
-    async def _pause(self) -> None:
-        clock, over = self._services.clock, asyncio.Event()
-        take_back = clock.call_at(clock.monotonic() + _RETRY_SECONDS, over.set)
-        try:
-            await over.wait()
-        finally:
-            take_back()
-
     async def _write(self, run_id: RunId) -> None:
-        write = replace(self._writes[run_id], delivery=self._outbox.unread(run_id))
+        if (missed := self._writes.get(run_id)) is None:
+            # another attempt, begun at the same time, has written it
+            return
+        write = replace(missed, delivery=self._outbox.unread(run_id))
         # at a shutdown the end counts most: without it the next start would do the work again
         last = self._supervisor.closing or self._failures[run_id] >= _WHOLE_ATTEMPTS
         try:

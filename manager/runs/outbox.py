@@ -1,12 +1,13 @@
 """The outbox: results of a session on their way, each handed over exactly once.
 
-Pending -> handed (a tool reply or the head of a turn holds it) -> acknowledged (the model has it
-for good). Two things make that so: an answer of the turn, or, in a turn that was cut off, a model
+Pending -> claimed (a wake-up turn or a message is on its way with it) -> handed (a tool reply or
+the head of a turn holds it) -> acknowledged (the model or the user has it for good). Of what a turn
+was handed two things make that so: an answer of the turn, or, in a turn that was cut off, a model
 request that carried a text which the host keeps. All else goes back when its turn ends.
 
 One process owns a session, so what stands in memory decides. Only ends are written: a row that was
 handed but not acknowledged is pending again after a restart, so in the store it never stopped being
-so.
+so. Claims are written: they count how often a result was brought in vain.
 
 Source: docs/decisions/0004-runs.md
 """
@@ -14,6 +15,7 @@ Source: docs/decisions/0004-runs.md
 import logging
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import datetime
 
 from ..errors import StoreError
 from ..models import Delivery, DeliveryState, OwnerId, SessionId, TurnEnd
@@ -22,9 +24,8 @@ from ..store.protocol import Store
 logger = logging.getLogger(__name__)
 
 _OPEN = (DeliveryState.PENDING, DeliveryState.CLAIMED, DeliveryState.HANDED)
-
-MAX_ATTEMPTS = 5
-"""How often a result is handed over before it counts as read, so that none comes back for ever."""
+_FREE = (DeliveryState.PENDING, DeliveryState.CLAIMED)
+"""Any turn of the owner may take these: a claim only says who is on its way to bring them."""
 
 
 class Outbox:
@@ -50,13 +51,45 @@ class Outbox:
         """A new result is there; its row was written with its run's end."""
         self._open[delivery.delivery_id] = delivery
 
-    def pending(self, owner: OwnerId) -> tuple[str, ...]:
-        """Ids of this owner's results that nobody has, oldest first."""
+    def pending(self, owner: OwnerId) -> tuple[Delivery, ...]:
+        """This owner's results that nobody has, oldest first."""
         return tuple(
-            row.delivery_id
-            for row in self._open.values()
-            if row.owner == owner and row.state is DeliveryState.PENDING
+            row for row in self._open.values() if row.owner == owner and row.state in _FREE
         )
+
+    def open(self) -> tuple[Delivery, ...]:
+        """Everything that is still on its way, oldest first."""
+        return tuple(self._open.values())
+
+    def owners(self) -> tuple[OwnerId, ...]:
+        """Owners of results that nobody has, without doubles."""
+        return tuple(dict.fromkeys(row.owner for row in self._open.values() if row.state in _FREE))
+
+    async def claim(self, ids: Collection[str], *, taker: str, until: datetime) -> None:
+        """Note who is on its way with these results, and count an attempt for each.
+
+        Args:
+            ids: Results that nobody has; others are left as they are.
+            taker: Who brings them.
+            until: When the claim ends by itself.
+
+        Raises:
+            StoreError: It could not be written; nothing was claimed.
+        """
+        mine = [each for each in ids if (row := self._open.get(each)) and row.state in _FREE]
+        await self._store.update_deliveries(
+            mine, expected=_FREE, state=DeliveryState.CLAIMED, taker=taker, lease_until=until
+        )
+        for each in mine:
+            row = self._open.get(each)
+            if row is not None and row.state in _FREE:
+                self._open[each] = replace(
+                    row, state=DeliveryState.CLAIMED, attempts=row.attempts + 1
+                )
+
+    def is_holding(self, taker: str) -> bool:
+        """Whether a taker was handed results that are not settled."""
+        return any(row.taker == taker for row in self._open.values())
 
     def ids(self) -> tuple[str, ...]:
         """Ids of everything that is still on its way, oldest first."""
@@ -84,12 +117,14 @@ class Outbox:
         mine = [
             delivery_id
             for delivery_id in delivery_ids
-            if (row := self._open.get(delivery_id)) and row.state is DeliveryState.PENDING
+            if (row := self._open.get(delivery_id)) and row.state in _FREE
         ]
         for delivery_id in mine:
             row = self._open[delivery_id]
+            # a claim has counted this attempt already
+            attempts = row.attempts + (row.state is DeliveryState.PENDING)
             self._open[delivery_id] = replace(
-                row, state=DeliveryState.HANDED, taker=taker, attempts=row.attempts + 1
+                row, state=DeliveryState.HANDED, taker=taker, attempts=attempts
             )
             if passing:
                 self._passing.add(delivery_id)
@@ -116,7 +151,7 @@ class Outbox:
         held = [row for row in self._open.values() if row.taker == taker]
         done: list[str] = []
         for row in held:
-            if self._is_read(row, end) or _is_worn_out(row):
+            if self._is_read(row, end):
                 done.append(row.delivery_id)
             else:
                 back = replace(row, state=DeliveryState.PENDING, taker="")
@@ -126,6 +161,12 @@ class Outbox:
         self._passing -= ids
         await self._end(done, DeliveryState.ACKNOWLEDGED)
         return tuple(done)
+
+    def give_back(self, taker: str) -> None:
+        """Put back what a taker could not bring."""
+        for row in tuple(self._open.values()):
+            if row.taker == taker:
+                self._open[row.delivery_id] = replace(row, state=DeliveryState.PENDING, taker="")
 
     def _is_read(self, row: Delivery, end: TurnEnd) -> bool:
         """Whether the model has a result for good once its turn has ended like this."""
@@ -140,10 +181,19 @@ class Outbox:
             case TurnEnd.LOST:
                 return False
 
+    async def acknowledge(self, delivery_ids: Collection[str]) -> None:
+        """These have reached their owner."""
+        known = [delivery_id for delivery_id in delivery_ids if delivery_id in self._open]
+        await self._end(known, DeliveryState.ACKNOWLEDGED)
+
     async def close(self, delivery_ids: Collection[str]) -> None:
         """Nobody is to get these any more."""
         known = [delivery_id for delivery_id in delivery_ids if delivery_id in self._open]
         await self._end(known, DeliveryState.CLOSED)
+
+    def has_handed(self) -> bool:
+        """Whether anybody holds a result, which is known in memory alone."""
+        return any(row.state is DeliveryState.HANDED for row in self._open.values())
 
     def is_stored(self) -> bool:
         """Whether the store knows of every end."""
@@ -167,15 +217,3 @@ class Outbox:
                 return
             for delivery_id in ids:
                 self._ended.pop(delivery_id, None)
-
-
-def _is_worn_out(row: Delivery) -> bool:
-    if row.attempts < MAX_ATTEMPTS:
-        return False
-    logger.warning(
-        "The result of task %s was handed over %d times and never acknowledged; it is not handed "
-        "over again",
-        row.delivery_id,
-        row.attempts,
-    )
-    return True

@@ -16,6 +16,7 @@ from ..models import (
     Artifact,
     MessageBody,
     Run,
+    RunState,
     RunStep,
     StepState,
     StoredMessage,
@@ -25,6 +26,8 @@ from ..models import (
 from ..store.protocol import RunWrite, Store
 from .budget import FINAL_INSTRUCTION, Budget
 from .clocks import RunClocks
+from .phases import Phases
+from .state import advance
 
 logger = logging.getLogger(__name__)
 
@@ -41,25 +44,38 @@ class RecorderPorts:
     clock: Clock
     bus: EventBus
     news: Callable[[], tuple[str, ...]]
-    """New notes for the child since the last call: the board, a steering message."""
+    """New notes for the child since the last call: the board."""
+    steering: Callable[[], str]
+    """What its principal has told the child since the last call; it is kept."""
 
 
 class RunRecorder:
     """Records one run from its first model call to its end."""
 
     def __init__(
-        self, run: Run, ports: RecorderPorts, *, budget: Budget, clocks: RunClocks, next_seq: int
+        self,
+        run: Run,
+        ports: RecorderPorts,
+        *,
+        budget: Budget,
+        clocks: RunClocks,
+        next_seq: int,
+        phases: Phases,
     ) -> None:
         self.run = run
         self._ports = ports
         self._budget = budget
         self._clocks = clocks
+        self._phases = phases
+        self._instruction = ""
         self._next_seq = next_seq
         self._open: dict[str, ToolCall] = {}
         self._steps: list[RunStep] = []
         self._messages: list[StoredMessage] = []
         self._step_had_tools = False
         self._tools: frozenset[str] | None = None
+        self.is_past_telling = False
+        """Whether no model call follows in which it could be told anything."""
 
     async def started(self, started: Started) -> None:
         """See `RunObserver.started`."""
@@ -73,14 +89,30 @@ class RunRecorder:
             LimitHit: A budget is spent.
         """
         self._budget.check_tokens(self.run, self._now())
-        last = self._budget.is_last_call(self.run)
+        left = self._budget.calls_left(self.run)
+        last = left == 1 and not self._phases.only_answers()
         if last and self.run.steps > 0:
             self.run = replace(self.run, cut_short="step_limit")
         self._step_had_tools = False
+        self.is_past_telling = left == 1
         self._clocks.opened()
+        instruction = "\n\n".join(filter(None, (self._instruction, self._ports.steering())))
+        self._instruction = ""
+        note = self._phases.note(left)
         return ModelCallPlan(
-            notes=self._ports.news(), final_instruction=FINAL_INSTRUCTION if last else ""
+            instruction=instruction,
+            with_tools=not self._phases.withholds_tools(left),
+            notes=(*self._ports.news(), *((note,) if note else ())),
+            final_instruction=FINAL_INSTRUCTION if last else "",
         )
+
+    async def answered(self, text: str) -> bool:
+        """See `RunObserver.answered`."""
+        told = self._ports.steering()
+        # what came too late for the answer is followed before the next phase
+        self._instruction = told or self._phases.go_on()
+        self.is_past_telling = not self._instruction
+        return not self.is_past_telling
 
     async def model_replied(self, reply: ModelReply) -> None:
         """See `RunObserver.model_replied`."""
@@ -184,6 +216,15 @@ class RunRecorder:
         self._clocks.touch()
         if self._step_had_tools:
             await self._write()
+
+    async def advance(self, state: RunState, *, question: str) -> None:
+        """Bring the run into another state, and write it.
+
+        Raises:
+            LostRun: Another executor has the run.
+        """
+        self.run = advance(self.run, state, question=question)
+        await self._write()
 
     def take_unwritten(self) -> tuple[tuple[RunStep, ...], tuple[StoredMessage, ...]]:
         """Steps and messages that the run's last write must carry."""

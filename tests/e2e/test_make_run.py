@@ -145,6 +145,20 @@ def test_other_questions_are_answered_from_their_own_words(
     assert about in answer
 
 
+def test_three_questions_are_one_call_and_forks_judge_the_chat(running: Demo) -> None:
+    asked = ask(running.data, f"{EXAMPLE} Where is memory kept? Sum it up.")
+    chat = session_of(asked.stdout)
+    judged = ask(running.data, "Judge our conversation from three sides.", SESSION=chat)
+
+    ((name, _),), answer = tools_and_answer(asked.stdout)
+    ((judge, _),), judgement = tools_and_answer(judged.stdout)
+    assert (name, judge) == ("task", "task")
+    summary = answer[answer.index("**Sum it up.**") :]
+    assert len(QUOTE.findall(summary)) == 3
+    assert "Requests before this one: 1." in judgement
+    assert "Parts without an answer: 0 of 4." in judgement
+
+
 def test_nonsense_and_small_talk_get_no_quotes(running: Demo) -> None:
     nonsense = ask(running.data, "asdf qwer /root zxcv").stdout
     thanks = ask(running.data, "Thanks!").stdout

@@ -97,12 +97,21 @@ def told(model: Script) -> int:
 
 
 async def with_a_waiting_result(bot: Bot, model: Script) -> None:
-    """Play a turn whose sub-agent's result arrives after it."""
-    model.main(call(*MAKE), call(*DIG_BEHIND), say("The digger is at work."))
+    """Play a turn that its user stops when its sub-agent's result is there.
+
+    Nobody is woken for it then: it waits for the user's next turn.
+    """
+    answer = Held(say("The digger is at work."))
+    model.main(call(*MAKE), call(*DIG_BEHIND), answer)
     model.child("digger", then=say(RESULT))
     with plugin_events(bot) as events:
-        await bot.say("dig")
+        running = bot.post("dig")
+        await answer.reached()
         await events.run_over()
+        await bot.say("/stop")
+        answer.gate.set()
+        await running.done()
+        await events.turns_over(1)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from standin.protocol import ChatReply, ChatRequest
 from support.astrbot_host import Bot, PendingTurn
+from support.host_agents import plugin_config
 from support.replies import Step, after, call, calls, say
 from support.script import Script, tool_results
 
@@ -86,11 +87,14 @@ async def test_a_picture_is_there_for_a_run_that_starts_after_the_turn(
     )
     model.child("viewer", after(gate, say("I waited.")), say("I see a point."))
 
-    await post_picture(bot, tmp_path / "point.png").done()
-    (tmp_path / "point.png").unlink()
-    gate.set()
+    # so that no wake-up takes answers of the script
+    async with plugin_config(bot, delivery={"mode": "relay"}):
+        await post_picture(bot, tmp_path / "point.png").done()
+        (tmp_path / "point.png").unlink()
+        gate.set()
+        request = await model.reached("viewer", 2)
+        await bot.mail(2)
 
-    request = await model.reached("viewer", 2)
     assert pictures(request) == [kept(bot)[0].read_bytes()]
 
 

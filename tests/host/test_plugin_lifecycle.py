@@ -68,11 +68,12 @@ async def test_work_goes_on_over_a_reload(bot: Bot, model: Script) -> None:
     with plugin_events(bot) as events:
         turn = await running.done()
         await events.run_over()
+        (mail,) = await bot.mail()
     gate.set()
-    await bot.say("and now?")
 
     requests = model.requests_of("main")
     assert turn.answer == "It goes on."
+    assert mail.text == "There it is."
     assert "being reloaded" in tool_results(requests[2])[-1]
     assert "dug after all" in requests[3].last_user_text()
     assert bot.errors == []
@@ -201,7 +202,8 @@ async def _left(
 
 
 async def _work(bot: Bot, model: Script) -> None:
-    model.main(call(*MAKE), call(*DIG), call(*DIG_BEHIND), say("dug"))
+    model.main(call(*MAKE), call(*DIG), call(*DIG_BEHIND))
+    model.main(call("wait_for_subagent", {"subagent_name": "digger"}), say("dug"))
     model.child("digger", say("a hole"), say("a second hole"))
     with plugin_events(bot) as events:
         turn = await bot.say("dig")

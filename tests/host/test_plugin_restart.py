@@ -16,26 +16,28 @@ MAKE = ("create_subagent", {"name": "digger", "system_prompt": "Dig."})
 DIG_BEHIND = ("transfer_to_digger", {"input": "Dig here.", "background_task": True})
 
 
-async def test_a_run_that_a_crash_cut_off_is_told_to_its_owner_in_the_next_turn(
-    tmp_path: Path, model_server: ScriptedModel, model: Script
+@pytest.mark.parametrize("resumes", [True, False])
+async def test_a_run_that_a_crash_cut_off_is_brought_to_its_owner_after_the_start(
+    tmp_path: Path, model_server: ScriptedModel, model: Script, resumes: bool
 ) -> None:
     root = AstrBotRoot(path=tmp_path, model_url=model_server.server.base_url, chat_adapter=False)
     root.write()
-    root.install_plugin()
-    model.main(call(*MAKE), call(*DIG_BEHIND), say("It digs."), say("It was cut off."))
-    model.child("digger", never())
+    root.install_plugin({"resume_on_restart": resumes})
+    model.main(call(*MAKE), call(*DIG_BEHIND), say("It digs."), say("So that is that."))
+    model.child("digger", never(), *[say("The hole is 7 m deep.")] * resumes)
 
     async with running(root) as astrbot:
         chat = await astrbot.new_chat()
-        before = await astrbot.say(chat, "dig")
+        await astrbot.say(chat, "dig")
         await model.reached("digger")
         await astrbot.kill()
         await astrbot.start()
-        after = await astrbot.say(chat, "and?")
+        shown = await astrbot.page_with(chat, "So that is that.")
         log = astrbot.log
 
-    assert (before.answer, after.answer) == ("It digs.", "It was cut off.")
+    assert shown == ["It digs.", "So that is that."]
     request = model.requests_of("main")[3]
-    assert "interrupted" in request.last_user_text()
+    told = "The hole is 7 m deep." if resumes else "state: INTERRUPTED"
+    assert told in request.last_user_text()
     assert "transfer_to_digger" in request.tool_names()
     assert "Traceback" not in log

@@ -99,11 +99,13 @@ async def test_a_wait_returns_before_astrbots_limit(bot: Bot, model: Script) -> 
         call("transfer_to_reader", {"input": "R", "background_task": True}),
         call("wait_for_subagent", {"timeout": 3600}),
         say("Still at work."),
+        say("Now it is read."),
     )
     model.child("reader", after(gate, say("At last.")))
 
     turn = await bot.say("read")
     gate.set()
+    await bot.mail()
 
     waited = tool_results(model.requests_of("main")[3])[-1]
     assert turn.answer == "Still at work."
@@ -111,44 +113,62 @@ async def test_a_wait_returns_before_astrbots_limit(bot: Bot, model: Script) -> 
     assert "running" in waited
 
 
-async def test_a_result_that_nobody_waited_for_comes_with_the_owners_next_turn_once(
+async def test_a_result_that_nobody_waited_for_wakes_the_main_agent_and_is_told_once(
     bot: Bot, model: Script
 ) -> None:
     gate = asyncio.Event()
-    await _finished_in_the_background(bot, model, gate)
+    await _at_work_in_the_background(bot, model, gate)
     model.main(say("Your story is there."), say("Nothing new."))
 
-    await bot.say("is it ready?")
+    gate.set()
+    (mail,) = await bot.mail()
     await bot.say("anything else?")
 
     first, second = (each.last_user_text() for each in model.requests_of("main")[-2:])
+    assert mail.text == "Your story is there."
     assert "The whole story." in first
     assert "The whole story." not in second
     assert "Results that arrived" not in second
 
 
 async def test_a_result_of_another_user_is_not_handed_over(bot: Bot, model: Script) -> None:
-    gate = asyncio.Event()
-    await _finished_in_the_background(bot, model, gate, group="g_results", sender="alice")
-    model.main(say("Hello Bob."), say("Here it is, Alice."))
+    gate, answer = asyncio.Event(), asyncio.Event()
+    await _at_work_in_the_background(bot, model, gate, group="g_results", sender="alice")
+    model.main(after(answer, call("list_subagents")), say("Hello Bob."), say("Here, Alice."))
 
-    await bot.say("hello", group="g_results", sender="bob")
-    await bot.say("is it ready?", group="g_results", sender="alice")
+    with plugin_events(bot) as events:
+        running = bot.post("hello", group="g_results", sender="bob")
+        await model.reached("main", 4)
+        gate.set()
+        await events.run_over()
+        answer.set()
+        await running.done()
+        await bot.mail(group="g_results")
 
-    bobs, alices = (each.last_user_text() for each in model.requests_of("main")[-2:])
-    assert "The whole story." not in bobs
+    *bobs, alices = (str(each.messages) for each in model.requests_of("main")[3:])
+    assert ["The whole story." in each for each in bobs] == [False, False]
     assert "The whole story." in alices
 
 
 async def test_a_result_that_a_failed_turn_was_handed_comes_again(bot: Bot, model: Script) -> None:
-    gate = asyncio.Event()
-    await _finished_in_the_background(bot, model, gate)
-    model.main(fail(401, "no model today"), say("Your story is there."))
+    gate, answer = asyncio.Event(), asyncio.Event()
+    await _at_work_in_the_background(bot, model, gate)
+    model.main(after(answer, call("list_subagents")), fail(401, "no model today"))
+    model.main(say("Your story is there."))
 
-    await bot.say("is it ready?")
-    await bot.say("once more")
+    with plugin_events(bot) as events:
+        running = bot.post("is it ready?")
+        await model.reached("main", 4)
+        gate.set()
+        await events.run_over()
+        answer.set()
+        await running.done()
+        (mail,) = await bot.mail()
 
-    assert "The whole story." in model.requests_of("main")[-1].last_user_text()
+    failed, again = (each.last_user_text() for each in model.requests_of("main")[4:])
+    assert mail.text == "Your story is there."
+    assert "The whole story." in failed
+    assert "The whole story." in again
 
 
 async def test_two_chats_never_see_each_others_agents(bot: Bot, model: Script) -> None:
@@ -192,10 +212,10 @@ async def test_a_run_knows_the_chat_the_user_and_the_persona_that_it_came_from(
     assert "Arr!" in model.requests_of("main")[0].system_text()
 
 
-async def _finished_in_the_background(
+async def _at_work_in_the_background(
     bot: Bot, model: Script, gate: asyncio.Event, **who: str
 ) -> None:
-    """Play a turn whose background task ends after it."""
+    """Play a turn whose background task goes on until the gate opens."""
     model.main(
         call(*make("teller")),
         call("transfer_to_teller", {"input": "Tell.", "background_task": True}),
@@ -204,5 +224,5 @@ async def _finished_in_the_background(
     model.child("teller", after(gate, say("The whole story.")))
     with plugin_events(bot) as events:
         await bot.say("tell me a story", **who)
-        gate.set()
-        await events.run_over()
+        await events.turns_over(1, group=who.get("group"))
+    await model.reached("teller")

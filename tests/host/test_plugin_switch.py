@@ -125,13 +125,15 @@ async def test_the_master_switch_ends_what_runs_and_takes_everything_away(
     async with plugin_config(bot, {"enabled": False}):
         gate.set()
         await bot.say("hello")
+        (mail,) = await bot.mail()
     model.main(then=say("fine"))
     await bot.say("and now?")
 
     off, on = model.requests_of("main")[3:]
     assert "create_subagent" not in off.tool_names()
     assert "create_subagent" in on.tool_names()
-    assert "cancelled" in on.last_user_text()
+    assert mail.text.startswith("digger: stopped.")
+    assert "cancelled" not in on.last_user_text()
 
 
 @asynccontextmanager

@@ -124,7 +124,10 @@ async def test_all_tools_are_all_that_the_asker_may_use_and_none_of_ours(
     for name in ("get_weather", "moon_phase", "web_search_tavily"):
         assert name in main.tool_names()
         assert name in child.tool_names()
-    assert {*child.tool_names()} - {*main.tool_names()} == {"send_shared_context"}
+    assert {*child.tool_names()} - {*main.tool_names()} == {
+        "send_shared_context",
+        "ask_question",
+    }
     assert [name for name in OURS if name in child.tool_names()] == []
     assert ["not found" in each for each in tool_results(refused)] == [True] * len(OURS)
 
@@ -140,9 +143,9 @@ async def test_a_child_of_which_no_tools_were_said_has_none_of_the_askers(
     await bot.say("look")
     await bot.say("look")
 
-    assert {request.tool_names() for request in model.requests_of("scout")} == {
-        ("send_shared_context",)
-    }
+    assert [{*request.tool_names()} for request in model.requests_of("scout")] == [
+        {"send_shared_context", "ask_question"}
+    ] * 3
     assert weather.asked == []
 
 

@@ -58,6 +58,7 @@ async def test_a_sub_agent_refers_to_its_first_task_in_its_last(
         say("It knows where."),
         call(*dig("Look at the sky.", behind=True)),
         say("It is looking."),
+        say("The sky is clear, it says."),
         call(*dig("Where did I say the treasure lies?")),
         say("Under the heron's nest."),
     )
@@ -66,6 +67,7 @@ async def test_a_sub_agent_refers_to_its_first_task_in_its_last(
         say("I remember the nest."),
         call("get_weather", {"city": "Oslo"}),
         never(),
+        say("I see a clear sky."),
         refer_to_the_first,
     )
 
@@ -76,17 +78,18 @@ async def test_a_sub_agent_refers_to_its_first_task_in_its_last(
         await model.reached("digger", 3)
         await astrbot.kill()
         await astrbot.start()
+        await astrbot.page_with(chat, "The sky is clear, it says.")
         last = await astrbot.say(chat, "does it still know?")
         log = astrbot.log
 
     assert last.answer == "Under the heron's nest."
-    third_turn = model.requests_of("main")[5]
-    assert "INTERRUPTED" in third_turn.last_user_text()
+    woken = model.requests_of("main")[5]
+    assert "I see a clear sky." in woken.last_user_text()
     assert (
         "First you said: The treasure lies under the heron's nest. And I said: I remember the nest."
-    ) in tool_results(model.requests_of("main")[6])[-1]
+    ) in tool_results(model.requests_of("main")[7])[-1]
     asked = model.requests_of("digger")[-1]
     assert sound(asked)
-    # what the task that was cut off had found out by then is remembered too
+    # what the task had found out before it was cut off is remembered too
     assert "It is sunny in Oslo." in json.dumps(asked.messages)
     assert "Traceback" not in log

@@ -122,7 +122,7 @@ async def test_the_persona_of_an_agent_counts_as_it_is_when_a_task_starts(
     assert "Sing." in before.system_text()
     assert [each["content"] for each in before.messages[1:3]] == ["Hi", "Hey"]
     assert [each["role"] for each in before.messages] == ["system", "user", "assistant", "user"]
-    assert before.tool_names() == ("send_shared_context",)
+    assert set(before.tool_names()) == {"send_shared_context", "ask_question"}
     assert "Tool get_weather not found" in tool_results(refused)[0]
     assert "Hum." in behind.system_text()
     assert "Sing." not in behind.system_text()
@@ -173,7 +173,11 @@ async def test_a_tool_that_the_main_agent_has_not_got_is_given_by_name_but_guard
 
     assert "get_weather" not in model.requests_of("main")[0].tool_names()
     offered, answered = model.requests_of("poet")
-    assert set(offered.tool_names()) == {"get_weather", "send_shared_context"}
+    assert set(offered.tool_names()) == {
+        "get_weather",
+        "send_shared_context",
+        "ask_question",
+    }
     if who == ADMIN:
         assert tool_results(answered) == ["It is sunny in Rome."]
         assert weather.asked == [(ADMIN, True, "Rome")]
@@ -205,6 +209,7 @@ async def test_a_computer_tool_comes_with_the_runtime_and_obeys_its_own_policy(
 async def test_a_task_of_a_static_agent_goes_on_after_a_reload(bot: Bot, model: Script) -> None:
     gate = asyncio.Event()
     model.main(call("transfer_to_poet", {"input": "Rain.", "background_task": True}), say("later"))
+    model.main(say("It rains."))
     model.child("poet", after(gate, say("lost")), say("Drip drop."))
 
     async with plugin_config(bot, static_agents=[POET]):
@@ -213,7 +218,9 @@ async def test_a_task_of_a_static_agent_goes_on_after_a_reload(bot: Bot, model: 
         await bot.plugins.reload()
         with plugin_events(bot) as events:
             run = await events.run_over()
+            (mail,) = await bot.mail()
         gate.set()
 
     assert (run.agent, run.state) == ("poet", "completed")
     assert run.last_text == "Drip drop."
+    assert mail.text == "It rains."

@@ -13,7 +13,6 @@ from filelock import FileLock
 
 from support.astrbot_host import Bot
 from support.astrbot_root import PLUGIN_NAME
-from support.plugin_events import plugin_events
 from support.replies import after, call, say
 from support.script import Script
 
@@ -54,7 +53,8 @@ def damage(file: Path, statement: str) -> None:
 
 
 async def is_on(bot: Bot, model: Script, *, session: str = "other") -> bool:
-    model.main(say("hello"))
+    # a wake-up may come in between
+    model.main(then=say("hello"))
     turn = await bot.say("hello", session=session)
     assert turn.answer == "hello"
     return "create_subagent" in model.requests_of("main")[-1].tool_names()
@@ -115,15 +115,14 @@ async def test_a_plugin_whose_store_was_locked_at_the_start_comes_on_by_itself(
             await bot.plugins.enable()
             off = not await is_on(bot, model)
         told = list(bot.errors)
-        with plugin_events(bot) as events:
-            await events.run_over()
-    model.main(say("There it is."))
-    await bot.say("and now?")
+        model.main(say("There it is."))
+        (mail,) = await bot.mail()
 
     assert off
     assert "The sub-agents are on" in caplog.text
     assert [line.split(":")[0] for line in told] == ["The sub-agents are off"]
     assert "tried again by itself" in told[0]
+    assert mail.text == "There it is."
     assert "dug after all" in model.requests_of("main")[-1].last_user_text()
 
 

@@ -114,6 +114,27 @@ class AstrBotProcess:
                 if line.startswith(b"data:"):
                     yield json.loads(line.removeprefix(b"data:"))
 
+    async def page(self, chat: str) -> list[str]:
+        """The texts that the WebUI shows of the bot's messages when the chat is opened anew."""
+        async with self._http.get(f"{self.url}/api/v1/chat/sessions/{chat}") as response:
+            messages = (await response.json())["data"]["history"]
+        bots = (each["content"] for each in messages if each["content"].get("type") == "bot")
+        return ["".join(part.get("text") or "" for part in each["message"]) for each in bots]
+
+    async def page_with(self, chat: str, text: str) -> list[str]:
+        """Wait until the WebUI shows that text and return all that it shows of the bot then.
+
+        Raises:
+            TimeoutError: It did not come.
+        """
+        async with asyncio.timeout(TURN_SECONDS):
+            while True:
+                shown = await self.page(chat)
+                if any(text in each for each in shown):
+                    return shown
+                # Another process has no event to wait for.
+                await asyncio.sleep(_PAUSE_SECONDS)
+
     async def kill(self) -> None:
         """End the process at once, without any chance to tidy up."""
         if self._process is not None and self._process.returncode is None:

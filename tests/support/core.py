@@ -36,10 +36,12 @@ from astrbot_plugin_subagents.manager.models import (
 from astrbot_plugin_subagents.manager.sessions import Sessions
 from astrbot_plugin_subagents.manager.settings import StaticAgentSettings
 from astrbot_plugin_subagents.manager.store import MemoryStore, Store
+from astrbot_plugin_subagents.manager.tasks import ForkContexts, no_fork_context
 from astrbot_plugin_subagents.manager.testing import (
     EPOCH,
     FakeClock,
     FakeHost,
+    FakeMessenger,
     Hang,
     Script,
     make_services,
@@ -47,6 +49,7 @@ from astrbot_plugin_subagents.manager.testing import (
 from astrbot_plugin_subagents.subagent_tools import (
     CallContext,
     call_tool,
+    child_tools,
     management_tools,
     transfer_tool,
     turn_notes,
@@ -69,6 +72,7 @@ class Core:
         clock: FakeClock | None = None,
         executor: str = "process1",
         static: Sequence[str] = (),
+        messenger: FakeMessenger | None = None,
     ) -> None:
         self.static = tuple(StaticAgentSettings(name=name) for name in static)
         self.host = host or FakeHost()
@@ -82,7 +86,13 @@ class Core:
             clock=self.clock,
             executor=executor,
         )
+        if messenger is not None:
+            self.services = replace(self.services, messenger=messenger, child_tools=child_tools)
         self.sessions = Sessions(self.services)
+        if messenger is not None:
+            messenger.open_session = self.sessions.open
+        self.fork_context: ForkContexts = no_fork_context
+        """What the main agent's model was sent, for the tool `task`."""
         self.events: list[Event] = []
         self._changed = asyncio.Event()
         self.services.bus.subscribe(self._hear)
@@ -106,13 +116,18 @@ class Core:
         return manager
 
     async def turn(
-        self, owner: str = "alice", *, session: str = "chat", is_admin: bool = False
+        self,
+        owner: str = "alice",
+        *,
+        session: str = "chat",
+        is_admin: bool = False,
+        is_alone: bool = False,
     ) -> Turn:
         """A turn of a user that has begun."""
         turn = Turn(
             turn_id=self.clock.new_id(),
             session=SessionId(session),
-            asker=Asker(owner=OwnerId(owner), is_admin=is_admin),
+            asker=Asker(owner=OwnerId(owner), is_admin=is_admin, is_alone=is_alone),
         )
         (await self.open(session)).begin_turn(turn)
         return turn
@@ -127,7 +142,12 @@ class Core:
             *(transfer_tool(config) for config in manager.agents()),
         ]
         spec = next(spec for spec in specs if spec.name == tool)
-        context = CallContext(manager=manager, turn=turn, seconds_left=lambda: seconds_left)
+        context = CallContext(
+            manager=manager,
+            turn=turn,
+            seconds_left=lambda: seconds_left,
+            fork_context=self.fork_context,
+        )
         async with asyncio.timeout(LONG):
             return await call_tool(spec, context, arguments)
 

@@ -44,6 +44,18 @@ class _Halt(Exception):
     """What an observer raises in these tests."""
 
 
+class _Asked(Recording):
+    """Keeps the newest message that it knew each time an answer was told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: list[MessageBody] = []
+
+    async def answered(self, text: str) -> bool:
+        self.known.append(self.messages[-1])
+        return await super().answered(text)
+
+
 class DriverContract:
     """The stories."""
 
@@ -132,6 +144,104 @@ class DriverContract:
         assert outcome == AgentOutcome(text="so far")
         assert len(seen.told("before_model_call")) == 2
         assert "Answer now." not in [body["content"] for body in seen.messages]
+
+    async def test_an_answer_that_is_not_the_end_is_followed_by_a_next_model_call(
+        self, stage: Stage
+    ) -> None:
+        driver = await stage.driver(
+            Say(text="a draft"), Use(tool="search"), Say(text="the report"), Say(text="too much")
+        )
+        seen = Recording()
+        seen.phases = 1
+
+        outcome = await driver.drive(_request(stage), seen)
+
+        assert outcome == AgentOutcome(text="the report")
+        assert seen.answers == ["a draft", "the report"]
+        assert [body["role"] for body in seen.messages] == [
+            "user",
+            "assistant",
+            "assistant",
+            "tool",
+            "assistant",
+        ]
+        assert len(seen.told("before_model_call")) == len(seen.told("model_replied")) == 3
+
+    async def test_an_answer_is_asked_about_after_its_messages_were_told(
+        self, stage: Stage
+    ) -> None:
+        driver = await stage.driver(Say(text="a draft"), Say(text="the report"))
+        seen = _Asked()
+        seen.phases = 1
+
+        await driver.drive(_request(stage), seen)
+
+        assert seen.known == [
+            {"role": "assistant", "content": "a draft"},
+            {"role": "assistant", "content": "the report"},
+        ]
+
+    async def test_an_instruction_is_kept_and_told_as_added_before_the_call(
+        self, stage: Stage
+    ) -> None:
+        driver = await stage.driver(Say(text="a draft"), Say(text="the report"))
+        seen = Recording(ModelCallPlan(), ModelCallPlan(instruction="Now mend it."))
+        seen.phases = 1
+
+        outcome = await driver.drive(_request(stage), seen)
+
+        assert outcome == AgentOutcome(text="the report")
+        assert seen.messages == [
+            {"role": "user", "content": "the task"},
+            {"role": "assistant", "content": "a draft"},
+            {"role": "user", "content": "Now mend it."},
+            {"role": "assistant", "content": "the report"},
+        ]
+        assert seen.order[-4:] == [
+            "before_model_call",
+            "messages_added",
+            "model_replied",
+            "messages_added",
+        ]
+
+    async def test_tools_that_are_withheld_from_one_call_are_back_in_the_next(
+        self, stage: Stage
+    ) -> None:
+        driver = await stage.driver(
+            Say(text="a plan"), Use(tool="search", output="found"), Say(text="the report")
+        )
+        seen = Recording(ModelCallPlan(with_tools=False), ModelCallPlan(instruction="Go on."))
+        seen.phases = 1
+
+        outcome = await driver.drive(_request(stage), seen)
+
+        assert outcome == AgentOutcome(text="the report")
+        (result,) = seen.told("tool_finished")
+        assert (result.output, result.is_error) == ("found", False)
+
+    async def test_a_tool_call_while_tools_are_withheld_is_not_made_and_ends_the_run(
+        self, stage: Stage
+    ) -> None:
+        # a host may ask such a model again
+        driver = await stage.driver(*[Use(tool="search")] * 3)
+        seen = Recording(ModelCallPlan(with_tools=False))
+        seen.phases = 1
+
+        outcome = await driver.drive(_request(stage), seen)
+
+        assert outcome.failure is not None
+        assert seen.told("tool_started") == []
+        assert seen.answers == []
+
+    async def test_nobody_asks_about_an_answer_to_a_final_instruction(self, stage: Stage) -> None:
+        driver = await stage.driver(Say(text="so far"), Say(text="too much"))
+        seen = Recording(ModelCallPlan(final_instruction="Answer now."))
+        seen.phases = 1
+
+        outcome = await driver.drive(_request(stage), seen)
+
+        assert outcome == AgentOutcome(text="so far")
+        assert seen.answers == []
 
     async def test_a_run_that_is_taken_up_again_does_not_repeat_what_was_recorded(
         self, stage: Stage

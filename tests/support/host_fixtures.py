@@ -16,6 +16,7 @@ import pytest_asyncio
 from . import sample_plugins
 from .astrbot_host import Bot, boot
 from .astrbot_root import AstrBotRoot
+from .leftovers import close_leftovers
 from .script import Script
 from .scripted_model import ScriptedModel
 
@@ -79,6 +80,8 @@ async def bot(
     astrbot.errors.clear()
     yield astrbot
     await astrbot.restore()
+    if with_plugin:
+        close_leftovers(astrbot.root.data)
 
 
 @pytest_asyncio.fixture(loop_scope="session")

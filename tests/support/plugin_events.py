@@ -17,7 +17,8 @@ WAIT_SECONDS = 10.0
 class PluginEvents:
     """The events since a moment."""
 
-    def __init__(self) -> None:
+    def __init__(self, bot: Bot) -> None:
+        self._bot = bot
         self.all: list[Any] = []
         self._changed = asyncio.Event()
 
@@ -43,6 +44,20 @@ class PluginEvents:
         found = await self._wait_for(_tells_the_end_of_a_run, count)
         return [happened.run for happened in found]
 
+    async def turns_over(self, count: int, *, group: str | None = None) -> None:
+        """Wait until that many turns of the chat have ended, wake-up turns included.
+
+        Args:
+            count: How many.
+            group: The group chat; None is the test's private chat.
+        """
+        chat = self._bot.umo(group=group)
+
+        def is_over(happened: Any) -> bool:
+            return type(happened).__name__ == "TurnEnded" and happened.session == chat
+
+        await self._wait_for(is_over, count)
+
     async def _wait_for(self, matches: Callable[[Any], bool], count: int) -> list[Any]:
         async with asyncio.timeout(WAIT_SECONDS):
             while len(found := [each for each in self.all if matches(each)]) < count:
@@ -54,7 +69,7 @@ class PluginEvents:
 @contextmanager
 def plugin_events(bot: Bot) -> Iterator[PluginEvents]:
     """Listen to the plugin that AstrBot runs now."""
-    events = PluginEvents()
+    events = PluginEvents(bot)
     stop = bot.plugins.ours.app.bus.subscribe(events.add)
     try:
         yield events

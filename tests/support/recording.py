@@ -22,12 +22,16 @@ class Recording:
     Attributes:
         events: Pairs of the observer's method and what it was given.
         plans: What `before_model_call` answers, one after another; then plans without anything.
+        phases: How many answers are not the child's end.
+        answers: The texts that `answered` was given.
         errors: What a method raises when it is called, by the method's name.
     """
 
     def __init__(self, *plans: ModelCallPlan, **errors: Exception) -> None:
         self.events: list[tuple[str, Any]] = []
         self.plans = list(plans)
+        self.phases = 0
+        self.answers: list[str] = []
         self.errors = errors
         self._changed = asyncio.Event()
 
@@ -78,6 +82,10 @@ class Recording:
 
     async def tool_finished(self, result: ToolResult) -> None:
         self._take("tool_finished", result)
+
+    async def answered(self, text: str) -> bool:
+        self.answers.append(text)
+        return len(self.answers) <= self.phases
 
     async def messages_added(self, messages: Sequence[MessageBody]) -> None:
         self._take("messages_added", list(messages))

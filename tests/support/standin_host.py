@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from docs_plugin.ranking import Index, sections_of
 from standin.main_agent import MAX_ANSWERS
 from standin.mind import respond
 from standin.protocol import ChatReply, ChatRequest, ToolCall
+from support.standin_tasks import results_of
 
 DOCS = """# Guide
 ## Protecting
@@ -35,7 +36,8 @@ class Host:
         refused: Texts that tools answer with instead of doing their work, by tool name.
         unfinished: How many waits find the tasks still running.
         light: Offer tools without parameters first and ask again, as AstrBot's `skills_like` does.
-        single: Offer one `transfer_to_subagent` for all agents.
+        offers: `single`: one `transfer_to_subagent` for all agents; `task`: that tool beside those
+            of each agent.
     """
 
     def __init__(
@@ -46,7 +48,7 @@ class Host:
         refused: Mapping[str, str] | None = None,
         unfinished: int = 0,
         light: bool = False,
-        single: bool = False,
+        offers: Literal["", "single", "task"] = "",
     ) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.model_calls = 0
@@ -55,7 +57,8 @@ class Host:
         self._refused = refused or {}
         self._unfinished = unfinished
         self._light = light
-        self._single = single
+        self._single = offers == "single"
+        self._tasks = offers == "task"
         self._results: dict[str, tuple[str, str]] = {}
         self._docs = Index(sections_of("docs/guide.md", DOCS))
 
@@ -66,9 +69,19 @@ class Host:
     def named(self, prefix: str) -> list[dict[str, Any]]:
         return [arguments for name, arguments in self.calls if name.startswith(prefix)]
 
-    async def turn(self, messages: list[dict[str, Any]], *, main: bool) -> str:
+    async def turn(
+        self,
+        messages: list[dict[str, Any]],
+        *,
+        main: bool,
+        offered: tuple[str, ...] = ("search_project_docs",),
+        system: str = "You help.",
+    ) -> str:
         for _ in range(MAX_ANSWERS + 2):
-            reply = await self._model(messages, main=main)
+            names = self._offered() if main else offered
+            before = list(messages)
+            self.model_calls += main
+            reply = await self._model(messages, names, system)
             if not reply.tool_calls:
                 return reply.text
             entries = [
@@ -81,27 +94,28 @@ class Host:
             ]
             messages.append({"role": "assistant", "content": None, "tool_calls": entries})
             for each in reply.tool_calls:
-                result = await self._tool(each, main=main)
+                result = await self._tool(each, before, main=main)
                 messages.append({"role": "tool", "tool_call_id": each.id, "content": result})
         raise AssertionError("the stand-in goes on and on")
 
-    async def _model(self, messages: list[dict[str, Any]], *, main: bool) -> ChatReply:
-        names = self._offered() if main else ("search_project_docs",)
-        self.model_calls += main
-        reply = await respond(request(messages, names))
+    async def _model(
+        self, messages: list[dict[str, Any]], names: tuple[str, ...], system: str
+    ) -> ChatReply:
+        reply = await respond(request(messages, names, system))
         if not self._light or not reply.tool_calls:
             return reply
         chosen = tuple(dict.fromkeys(each.name for each in reply.tool_calls))
         again = f"You have decided to call tool(s): {', '.join(chosen)}. Now call the tool(s)."
         extra = [{"role": "user", "content": again}, {"role": "user", "content": "<time>1</time>"}]
-        return await respond(request([*messages, *extra], chosen))
+        return await respond(request([*messages, *extra], chosen, system))
 
     def _offered(self) -> tuple[str, ...]:
+        tools = (*MANAGEMENT, "task") if self._tasks else MANAGEMENT
         if self._single:
-            return (*MANAGEMENT, "transfer_to_subagent")
-        return (*MANAGEMENT, *(f"transfer_to_{name}" for name in self._agents))
+            return (*tools, "transfer_to_subagent")
+        return (*tools, *(f"transfer_to_{name}" for name in self._agents))
 
-    async def _tool(self, call: ToolCall, *, main: bool) -> str:
+    async def _tool(self, call: ToolCall, before: list[dict[str, Any]], *, main: bool) -> str:
         assert isinstance(call.arguments, dict)
         arguments = call.arguments
         if main:
@@ -112,6 +126,8 @@ class Host:
             found = self._docs.best(arguments["query"], arguments["limit"])
             blocks = (f"source: {each.source}\n{each.text}" for each in found)
             return "\n\n".join(blocks) or "nothing"
+        if call.name == "task":
+            return await results_of(arguments["tasks"], before, self._child)
         if call.name == "create_subagent":
             return self._create(arguments["name"])
         if call.name == "wait_for_subagent":
@@ -119,6 +135,12 @@ class Host:
         if call.name.startswith("transfer_to_"):
             return await self._transfer(call.name.removeprefix("transfer_to_"), arguments)
         return f"{call.name} is done."
+
+    async def _child(
+        self, messages: list[dict[str, Any]], tools: tuple[str, ...], system: str
+    ) -> str:
+        # what it calls and is told stays its own
+        return await self.turn(list(messages), main=False, offered=tools, system=system)
 
     def _create(self, name: str) -> str:
         if name in self._agents:

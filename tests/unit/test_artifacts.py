@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from astrbot_plugin_subagents.manager import Run, RunId, RunState, SessionId
+from astrbot_plugin_subagents.manager import Run, RunId, RunState, SessionId, Settings
 from astrbot_plugin_subagents.manager.artifacts import MOST_BYTES, keep_artifacts
 from astrbot_plugin_subagents.manager.host import (
     AgentOutcome,
@@ -165,7 +165,9 @@ async def test_files_of_a_run_that_a_restart_cut_off_are_kept(
     await core.settled()
     await it.sessions.close()
 
-    again = await make_core(store=store, executor="process2")
+    again = await make_core(
+        store=store, executor="process2", settings=Settings(resume_on_restart=False)
+    )
 
     run = await again.run(run_id)
     assert run.state is RunState.INTERRUPTED

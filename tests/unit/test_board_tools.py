@@ -303,7 +303,7 @@ async def test_without_a_board_nobody_has_its_tools_or_its_notes(
 ) -> None:
     it = await make_core(
         {"dig": [Say(text="")]},
-        settings=Settings(shared_context_enabled=False),
+        settings=Settings(shared_context_enabled=False, questions_enabled=False),
     )
     turn = await it.turn()
     await it.create("scout", turn)
@@ -331,7 +331,7 @@ async def test_a_chat_may_switch_its_board_against_the_settings(
         await it.call(VIEW, turn),
     ]
 
-    assert it.host.requests[0].own_tools == ()
+    assert [tool.name for tool in it.host.requests[0].own_tools] == ["ask_question"]
     for reply in replies:
         assert reply.startswith("Error: The shared context is switched off here.")
 

@@ -20,8 +20,8 @@ async def test_a_task_in_the_line_is_stopped_without_beginning(make_core: core.M
     turn = await it.turn()
     await it.create("scout", turn)
     first, second = [
-        core.task_id(await it.call("transfer_to_scout", turn, input="x", background_task=True))
-        for _ in range(2)
+        core.task_id(await it.call("transfer_to_scout", turn, input=task, background_task=True))
+        for task in "xy"
     ]
 
     reply = await it.call("cancel_subagent_task", turn, task_id=second)
@@ -87,8 +87,8 @@ async def test_all_tasks_of_an_agent_are_stopped(make_core: core.MakeCore) -> No
     turn = await it.turn()
     await it.create("scout", turn)
     ids = [
-        core.task_id(await it.call("transfer_to_scout", turn, input="x", background_task=True))
-        for _ in range(3)
+        core.task_id(await it.call("transfer_to_scout", turn, input=task, background_task=True))
+        for task in "xyz"
     ]
 
     reply = await it.call("cancel_subagent_task", turn, subagent_name="SCOUT")
@@ -151,8 +151,8 @@ async def test_a_session_is_ended_whole(make_core: core.MakeCore) -> None:
     turn, other = await it.turn(), await it.turn(session="other")
     for each in (turn, other):
         await it.create("scout", each)
-        for _ in range(2):
-            await it.call("transfer_to_scout", each, input="x", background_task=True)
+        for task in "xy":
+            await it.call("transfer_to_scout", each, input=task, background_task=True)
 
     await it.sessions.end_all(turn.session, StopReason.PLUGIN_OFF)
 

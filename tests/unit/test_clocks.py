@@ -111,8 +111,8 @@ async def test_time_in_the_line_does_not_count(make_core: core.MakeCore) -> None
     turn = await it.turn()
     await it.create("scout", turn)
     _, second = [
-        core.task_id(await it.call("transfer_to_scout", turn, input="x", background_task=True))
-        for _ in range(2)
+        core.task_id(await it.call("transfer_to_scout", turn, input=task, background_task=True))
+        for task in "xy"
     ]
     it.clock.advance(99)
     hangs[0].gate.set()
@@ -231,3 +231,69 @@ def test_more_is_closed_than_was_opened_and_the_clock_still_runs() -> None:
     clock.advance(10)
 
     assert stops == [StopReason.IDLE]
+
+
+def test_both_clocks_stand_still_in_a_pause_and_the_total_goes_on_where_it_stood() -> None:
+    clock = FakeClock()
+    stops: list[StopReason] = []
+    clocks = RunClocks(clock, total=10, idle=0, stop=stops.append)
+    clocks.start()
+    for _ in range(3):
+        clock.advance(3)
+        clocks.pause()
+        clocks.pause()
+        clock.advance(1_000)
+        clocks.resume()
+        clocks.resume()
+
+    clock.advance(0.5)
+    assert stops == []
+    clock.advance(0.5)
+    assert stops == [StopReason.TIMEOUT]
+
+
+def test_the_idle_time_begins_anew_after_a_pause() -> None:
+    clock = FakeClock()
+    stops: list[StopReason] = []
+    clocks = RunClocks(clock, total=0, idle=10, stop=stops.append)
+    clocks.start()
+    clock.advance(9)
+    clocks.pause()
+    clock.advance(1_000)
+    clocks.resume()
+
+    clock.advance(9.5)
+    assert stops == []
+    clock.advance(0.5)
+    assert stops == [StopReason.IDLE]
+
+
+def test_a_pause_in_something_open_leaves_it_open() -> None:
+    clock = FakeClock()
+    stops: list[StopReason] = []
+    clocks = RunClocks(clock, total=0, idle=10, stop=stops.append)
+    clocks.start()
+    clocks.opened()
+    clocks.pause()
+    clocks.resume()
+
+    clock.advance(100)
+    assert stops == []
+    clocks.closed()
+    clock.advance(10)
+    assert stops == [StopReason.IDLE]
+
+
+def test_a_pause_leaves_no_timer_and_closed_clocks_stay_closed() -> None:
+    clock = CountingClock()
+    clocks = RunClocks(clock, total=10, idle=10, stop=lambda _: None)
+    clocks.start()
+    assert len(clock.open) == 2
+
+    clocks.pause()
+    assert clock.open == set()
+    clocks.close()
+    clock.advance(100)
+    clocks.resume()
+
+    assert clock.open == set()

@@ -7,6 +7,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from astrbot_plugin_subagents.manager.settings import (
+    CustomFilterSettings,
     DynamicAgentSettings,
     Settings,
     StaticAgentSettings,
@@ -63,6 +64,11 @@ def test_zero_and_the_empty_text_are_values() -> None:
         ("static_agents", {"name": "x"}, "dict", "a list of groups of settings"),
         ("shared_context_maxlen", 0, "int", "a whole number of at least 1 and at most 1000000000"),
         ("manage_core_subagents", "no", "str", "true or false"),
+        ("questions_enabled", "off", "str", "true or false"),
+        ("resume_on_restart", 0, "int", "true or false"),
+        ("question_timeout", "600", "str", "a number of at least 1 and at most 1000000000"),
+        ("delivery", "relay", "str", "a group of settings"),
+        ("retention", 90, "int", "a group of settings"),
         ("workdir_roots", ["/srv", "data"], "list", "a list of absolute paths"),
         ("workdir_roots", ["/srv\0"], "list", "a list of absolute paths"),
         ("workdir_roots", "/srv", "str", "a list of absolute paths"),
@@ -77,14 +83,24 @@ def test_a_value_that_does_not_fit_is_a_problem_and_the_rest_works(
     assert problems == (ConfigProblem(key=key, found=found, accepted=accepted),)
 
 
-@pytest.mark.parametrize("value", ["per agent", "SINGLE", "", 1, None])
-def test_a_choice_takes_only_what_is_offered(value: object) -> None:
-    settings, problems = parse_settings({"dynamic_agents": {"handoff": value}})
+@pytest.mark.parametrize("value", ["per agent", "SINGLE", "Cancel", "on", "", 1, None, True])
+@pytest.mark.parametrize(
+    ("key", "accepted"),
+    [
+        ("dynamic_agents.handoff", "one of `per_agent`, `single`"),
+        ("on_turn_interrupted", "one of `cancel`, `keep`"),
+        ("delivery.mode", "one of `wake`, `relay`"),
+        ("progress_messages", "one of `off`, `brief`, `steps`"),
+        ("language", "one of `auto`, `en-US`, `zh-CN`, `ru-RU`"),
+    ],
+)
+def test_a_choice_takes_only_what_is_offered(key: str, accepted: str, value: object) -> None:
+    group, _, name = key.rpartition(".")
+
+    settings, problems = parse_settings({group: {name: value}} if group else {name: value})
 
     assert settings == Settings()
-    assert [(each.key, each.accepted) for each in problems] == [
-        ("dynamic_agents.handoff", "one of `per_agent`, `single`")
-    ]
+    assert [(each.key, each.accepted) for each in problems] == [(key, accepted)]
 
 
 @pytest.mark.parametrize("value", ["astrbot_execute_shell", {"a": 1}, [1], None])
@@ -194,6 +210,12 @@ def _other_values(group: type[Any]) -> tuple[dict[str, Any], Any]:
 _BY_HAND: dict[str, tuple[Any, Any]] = {
     "handoff": ("single", "single"),
     "static_agents": ([{"name": "poet"}], (StaticAgentSettings(name="poet"),)),
+    "custom_filters": ([{"name": "mine"}], (CustomFilterSettings(name="mine"),)),
+    "default_tool_filter": ("mine", "mine"),
+    "on_turn_interrupted": ("keep", "keep"),
+    "mode": ("relay", "relay"),
+    "progress_messages": ("brief", "brief"),
+    "language": ("ru-RU", "ru-RU"),
     "workdir_roots": (["/srv/one", "/srv/two"], ("/srv/one", "/srv/two")),
 }
 """Keys that do not take just any value of their type."""

@@ -102,7 +102,7 @@ def test_a_broken_agent_is_left_out_and_the_rest_works(
     (problem,) = problems
     assert (problem.key, problem.found, problem.entry) == (f"static_agents{key}", found, True)
     assert problem.accepted.startswith(accepted)
-    assert problem.text.endswith("so this sub-agent is left out.")
+    assert problem.text.endswith("so this entry is left out.")
 
 
 def test_everything_that_is_wrong_with_an_agent_is_named() -> None:
@@ -131,7 +131,7 @@ def test_a_missing_name_reads_well() -> None:
     _, problems = parse_settings({"static_agents": [{}]})
 
     assert problems[0].text.startswith("`static_agents[0].name` takes a name of 1 to 32 letters")
-    assert problems[0].text.endswith("; it is missing, so this sub-agent is left out.")
+    assert problems[0].text.endswith("; it is missing, so this entry is left out.")
 
 
 def test_the_second_agent_of_a_name_is_left_out_whatever_its_capitals() -> None:

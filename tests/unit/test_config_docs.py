@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 from astrbot_plugin_subagents.manager.settings import (
     DEFAULT_RULE_PROMPT,
     MANAGEMENT_TOOLS,
+    CustomFilterSettings,
     Settings,
     StaticAgentSettings,
 )
@@ -54,6 +55,7 @@ def _rows() -> dict[str, tuple[str, str, str]]:
 def _settings() -> Iterator[tuple[str, Any]]:
     yield from _of(Settings(), "")
     yield from _of(StaticAgentSettings(name=""), "static_agents[].")
+    yield from _of(CustomFilterSettings(name=""), "task.custom_filters[].")
 
 
 def _of(settings: Any, prefix: str) -> Iterator[tuple[str, Any]]:

@@ -7,13 +7,21 @@ from typing import Any, TypeAliasType, get_args, get_type_hints
 
 import pytest
 
-from astrbot_plugin_subagents.manager.settings import Settings, StaticAgentSettings
+from astrbot_plugin_subagents.manager.settings import (
+    CustomFilterSettings,
+    Settings,
+    StaticAgentSettings,
+    TaskSettings,
+)
 from astrbot_plugin_subagents.plugin.config import parse_settings
 
 ROOT = Path(__file__).parents[2]
 LOCALES = ("en-US", "zh-CN", "ru-RU")
-UNTRANSLATED = "static_agents.templates.agent.name"
-"""AstrBot looks for the text of this key where it looks for the template's name."""
+UNTRANSLATED = {
+    "static_agents.templates.agent.name",
+    "task.custom_filters.templates.filter.name",
+}
+"""AstrBot looks for the text of these keys where it looks for the template's name."""
 
 
 def test_the_schema_has_the_keys_types_and_defaults_of_the_settings() -> None:
@@ -34,7 +42,7 @@ def test_every_key_of_the_schema_says_what_it_is() -> None:
 def test_a_locale_has_a_text_for_every_key_and_for_nothing_else(locale: str) -> None:
     texts = _locale(locale)["config"]
 
-    keys = [key for key, _ in _items(_schema()) if key != UNTRANSLATED]
+    keys = [key for key, _ in _items(_schema()) if key not in UNTRANSLATED]
     assert _keys_of_texts(texts) == keys
 
 
@@ -49,13 +57,17 @@ def test_a_setting_with_choices_names_each_of_them() -> None:
 
 def test_the_defaults_of_the_schema_are_settings_without_a_problem() -> None:
     schema = _schema()
-    (template,) = schema["static_agents"]["templates"].values()
-    entry = {**_defaults(template["items"]), "__template_key": "agent", "name": "poet"}
+    raw = _defaults(schema)
+    raw["static_agents"] = [_entry(schema["static_agents"], name="poet")]
+    raw["task"]["custom_filters"] = [_entry(schema["task"]["items"]["custom_filters"], name="x")]
 
-    settings, problems = parse_settings({**_defaults(schema), "static_agents": [entry]})
+    settings, problems = parse_settings(raw)
 
     assert problems == ()
-    assert settings == Settings(static_agents=(StaticAgentSettings(name="poet"),))
+    assert settings == Settings(
+        static_agents=(StaticAgentSettings(name="poet"),),
+        task=TaskSettings(custom_filters=(CustomFilterSettings(name="x"),)),
+    )
 
 
 @pytest.mark.parametrize("locale", LOCALES)
@@ -73,7 +85,7 @@ def test_there_are_no_other_locales() -> None:
 
 
 def test_english_is_the_language_of_the_schema() -> None:
-    texts = {key: _text(item) for key, item in _items(_schema()) if key != UNTRANSLATED}
+    texts = {key: _text(item) for key, item in _items(_schema()) if key not in UNTRANSLATED}
 
     assert _texts(_locale("en-US")["config"]) == texts
 
@@ -98,6 +110,12 @@ def _defaults(items: dict[str, Any]) -> dict[str, Any]:
         key: _defaults(item["items"]) if item["type"] == "object" else item["default"]
         for key, item in items.items()
     }
+
+
+def _entry(item: dict[str, Any], *, name: str) -> dict[str, Any]:
+    """What AstrBot's page adds to a list of groups, with a name."""
+    ((kind, template),) = item["templates"].items()
+    return {"__template_key": kind, **_defaults(template["items"]), "name": name}
 
 
 def _locale(name: str) -> dict[str, Any]:
@@ -164,11 +182,15 @@ def _shape_of_settings(settings: Any) -> dict[str, Any]:
         value = getattr(settings, name)
         if is_dataclass(value):
             shape[name] = _shape_of_settings(value)
-        elif hint == tuple[StaticAgentSettings, ...]:
-            shape[name] = [list(value), _shape_of_settings(StaticAgentSettings(name=""))]
+        elif is_dataclass(entry := (*get_args(hint), None)[0]):
+            shape[name] = [list(value), _shape_of_settings(_nameless(entry))]
         else:
             shape[name] = (_kind(hint), _as_json(value))
     return shape
+
+
+def _nameless(entry: Any) -> Any:
+    return entry(name="")
 
 
 def _kind(hint: Any) -> Any:

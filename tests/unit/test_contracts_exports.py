@@ -10,6 +10,7 @@ import pytest
 import astrbot_plugin_subagents
 
 PACKAGES = (
+    "i18n",
     "manager",
     "manager.store",
     "subagent_tools",

@@ -5,12 +5,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from astrbot_plugin_subagents.manager import DynamicAgentSettings, Settings
 from astrbot_plugin_subagents.manager.child_desk import ChildDesk
-from astrbot_plugin_subagents.manager.settings import MANAGEMENT_TOOLS, StaticAgentSettings
+from astrbot_plugin_subagents.manager.settings import (
+    MANAGEMENT_TOOLS,
+    CustomFilterSettings,
+    DeliverySettings,
+    RetentionSettings,
+    StaticAgentSettings,
+    TaskSettings,
+)
 from astrbot_plugin_subagents.manager.shared_context import SharedContext
 from astrbot_plugin_subagents.manager.store import MemoryStore
 from astrbot_plugin_subagents.manager.testing import FakeClock
@@ -18,7 +26,7 @@ from astrbot_plugin_subagents.subagent_tools import child_tools, management_tool
 from support import stores
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("manager", "plugin", "subagent_tools")
+PACKAGES = ("i18n", "manager", "plugin", "subagent_tools")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 IN_CODE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.py)(?::([\w.]+))?`")
@@ -148,12 +156,17 @@ def both_handoffs() -> list[Settings]:
     ]
 
 
+async def nobody_answers(question: str) -> None:
+    """Lets the question be in vain."""
+
+
 def a_childs_tools() -> set[str]:
     desk = ChildDesk(
         run=stores.a_run(),
         board=SharedContext(stores.CHAT, MemoryStore(), FakeClock()),
         board_limit=10,
         resolve_target=lambda wanted: wanted,
+        ask_principal=nobody_answers,
     )
     return {tool.name for tool in child_tools(desk)}
 
@@ -169,6 +182,13 @@ def test_every_tool_has_a_heading_and_every_heading_is_a_tool() -> None:
     assert headed_tools() == {*MANAGEMENT_TOOLS, *a_childs_tools(), "transfer_to_<name>"}
 
 
+def names_in_schema(schema: dict[str, Any]) -> Iterator[str]:
+    """Every parameter, and those of the objects in a list."""
+    for name, parameter in schema.get("properties", {}).items():
+        yield name
+        yield from names_in_schema(parameter.get("items", {}))
+
+
 def test_every_parameter_of_a_tool_is_named_under_its_heading() -> None:
     texts = {
         name: text
@@ -178,7 +198,7 @@ def test_every_parameter_of_a_tool_is_named_under_its_heading() -> None:
     missing = [
         f"{tool.name}: {parameter}"
         for tool in management_tools(both_handoffs()[1])
-        for parameter in tool.arguments.model_fields
+        for parameter in names_in_schema(tool.parameters)
         if f"`{parameter}`" not in texts[tool.name]
     ]
 
@@ -186,7 +206,15 @@ def test_every_parameter_of_a_tool_is_named_under_its_heading() -> None:
 
 
 def setting_names() -> set[str]:
-    kinds = (Settings, DynamicAgentSettings, StaticAgentSettings)
+    kinds = (
+        Settings,
+        DynamicAgentSettings,
+        StaticAgentSettings,
+        TaskSettings,
+        CustomFilterSettings,
+        DeliverySettings,
+        RetentionSettings,
+    )
     return {field.name for kind in kinds for field in fields(kind)}
 
 

@@ -25,7 +25,7 @@ NEW: dict[str, Any] = {
                 "provider_id": "small",
                 "fallback_max_tokens": 9000,
             },
-            "misc": {"tool_call_timeout": 33},
+            "misc": {"tool_call_timeout": 33, "tool_schema_mode": "skills_like"},
         },
     },
 }
@@ -34,6 +34,7 @@ OLD: dict[str, Any] = {
         "computer_use_runtime": "sandbox",
         "sandbox": {"booter": "cua"},
         "tool_call_timeout": 33,
+        "tool_schema_mode": "skills_like",
         "fallback_chat_models": ["spare"],
         "request_max_retries": 2,
         "max_context_length": 40,
@@ -58,6 +59,7 @@ DEFAULTS = AgentSettings(
     fallback_context_tokens=128_000,
     computer_runtime="none",
     sandbox_booter="",
+    tool_schema_mode="full",
 )
 
 
@@ -76,6 +78,7 @@ def test_both_versions_places_are_read(config: dict[str, Any]) -> None:
         fallback_context_tokens=9000,
         computer_runtime="sandbox",
         sandbox_booter="cua",
+        tool_schema_mode="skills_like",
     )
 
 

@@ -7,10 +7,10 @@ children are let go, and the books are checked.
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable
-from itertools import chain, cycle
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,10 +20,9 @@ from astrbot_plugin_subagents.manager import RunState, Settings, Turn, TurnEnd
 from astrbot_plugin_subagents.manager.events import ResultsHanded, RunChanged
 from astrbot_plugin_subagents.manager.host import AgentRequest
 from astrbot_plugin_subagents.manager.models import AgentName
-from astrbot_plugin_subagents.manager.runs.outbox import MAX_ATTEMPTS
-from astrbot_plugin_subagents.manager.store import MemoryStore, Store
 from astrbot_plugin_subagents.manager.testing import Act, FakeClock, FakeHost, Hang, Say, Use
 from support import core
+from support.slow_store import SlowStore, ticks
 
 type Call = Callable[[World, int], tuple[str, dict[str, Any]]]
 
@@ -37,31 +36,12 @@ ENDS = {
 TURN_OPS = ("model is asked", *ENDS)
 
 
-class SlowStore:
-    """A store whose calls give way to others, now more, now less often."""
-
-    def __init__(self, delays: list[int]) -> None:
-        self.inner = MemoryStore()
-        self._delays = cycle(delays)
-
-    def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
-        work = getattr(self.inner, method)
-
-        async def call(*arguments: Any, **named: Any) -> Any:
-            await ticks(next(self._delays))
-            result = await work(*arguments, **named)
-            await ticks(next(self._delays))
-            return result
-
-        return call
-
-
 class World:
     """A bot over several starts of the plugin, and all that was asked of it."""
 
     def __init__(self, files: Path, delays: list[int]) -> None:
         self.files = files
-        self.store = cast("Store", SlowStore(delays))
+        self.store = SlowStore(delays).store
         self.clock = FakeClock()
         self.hangs: list[Hang] = []
         self.calls: defaultdict[str, list[asyncio.Task[str]]] = defaultdict(list)
@@ -153,15 +133,12 @@ class World:
         ]
 
     def note_end(self, turn: Turn, end: TurnEnd) -> None:
-        """Note which results a turn keeps: all, those its model was told, or worn out ones."""
-        often = Counter(self.handed())
+        """Note which results a turn keeps: all, or those its model was told."""
         carried = self.carried[turn.turn_id] if end is not TurnEnd.LOST else ()
         self.delivered.update(
             delivery_id
             for delivery_id in self.handed(turn)
-            if end is TurnEnd.ANSWERED
-            or delivery_id in carried
-            or often[delivery_id] >= MAX_ATTEMPTS
+            if end is TurnEnd.ANSWERED or delivery_id in carried
         )
 
     async def leave_turns(self) -> None:
@@ -199,11 +176,6 @@ class World:
             await self.rest()
 
 
-async def ticks(count: int) -> None:
-    for _ in range(count):
-        await asyncio.sleep(0)
-
-
 async def play(world: World, op: str, owner: str, pick: int) -> None:
     if op in TOOLS:
         tool, arguments = TOOLS[op](world, pick)
@@ -229,9 +201,12 @@ def changing(tool: str, **more: str) -> Call:
 TOOLS: dict[str, Call] = {
     "background": lambda _, pick: (
         f"transfer_to_{AGENTS[pick % 2]}",
-        {"input": "x", "background_task": True},
+        {"input": f"look at {pick}", "background_task": True},
     ),
-    "foreground": lambda _, pick: (f"transfer_to_{AGENTS[pick % 2]}", {"input": "x"}),
+    "foreground": lambda _, pick: (
+        f"transfer_to_{AGENTS[pick % 2]}",
+        {"input": f"look at {pick}"},
+    ),
     "wait": lambda _, pick: ("wait_for_subagent", {"mode": ("all", "any")[pick % 2]}),
     "wait for one": lambda world, pick: ("wait_for_subagent", {"task_id": world.some_run(pick)}),
     "cancel": lambda world, pick: ("cancel_subagent_task", {"task_id": world.some_run(pick)}),

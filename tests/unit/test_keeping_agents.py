@@ -326,8 +326,8 @@ async def test_the_list_says_who_there_is_and_what_they_do(make_core: core.MakeC
     await it.create("scout", turn, description="looks", tools=["search"])
     await it.create("idler", turn)
     first, second = [
-        core.task_id(await it.call("transfer_to_scout", turn, input="x", background_task=True))
-        for _ in range(2)
+        core.task_id(await it.call("transfer_to_scout", turn, input=task, background_task=True))
+        for task in "xy"
     ]
     await core.settled()
 

@@ -77,6 +77,31 @@ def test_files_named_as_package_data_exist() -> None:
     assert missing == []
 
 
+def test_every_other_file_of_a_package_is_package_data() -> None:
+    setuptools = read_project()["tool"]["setuptools"]
+    folders = {
+        package: ROOT.joinpath(*package.split(".")[1:])
+        for package in setuptools["packages"]
+        if package != NAME
+    }
+    data = setuptools["package-data"]
+    named = {
+        file
+        for package, folder in folders.items()
+        for pattern in data.get(package, [])
+        for file in folder.glob(pattern)
+    }
+    found = {
+        file
+        for folder in folders.values()
+        for file in folder.iterdir()
+        if file.is_file() and file.suffix not in {".py", ".pyc"}
+    }
+
+    assert len(found) >= 3
+    assert found - named == set()
+
+
 def test_what_an_installer_leaves_behind_when_it_is_broken_off_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

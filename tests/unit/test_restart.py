@@ -1,4 +1,4 @@
-"""After a reload of the plugin runs go on; after a restart of the bot they end as interrupted."""
+"""After a reload of the plugin runs go on; after a restart of the bot too, or they end."""
 
 import asyncio
 from datetime import timedelta
@@ -20,7 +20,8 @@ from support import core
 
 make_core = core.make_core
 
-INTERRUPTED = Failure(code="interrupted", message="The bot was stopped while this ran.")
+INTERRUPTED = Failure(code="interrupted", message="The bot was restarted while this ran.")
+NO_RESUME = Settings(resume_on_restart=False)
 
 
 async def cut_off(
@@ -41,10 +42,10 @@ async def cut_off(
 
 
 async def again(
-    make_core: core.MakeCore, it: core.Core, *acts: Act, executor: str = "process1"
+    make_core: core.MakeCore, it: core.Core, *acts: Act, executor: str = "process1", **more: object
 ) -> core.Core:
     host = FakeHost(says(*(acts or (Say(text="done"),))))
-    return await make_core(host=host, store=it.store, clock=it.clock, executor=executor)
+    return await make_core(host=host, store=it.store, clock=it.clock, executor=executor, **more)
 
 
 async def test_a_stop_leaves_runs_as_they_are(make_core: core.MakeCore) -> None:
@@ -58,7 +59,7 @@ async def test_a_stop_leaves_runs_as_they_are(make_core: core.MakeCore) -> None:
     assert await it.store.load_deliveries(turn.session, states=tuple(DeliveryState)) == []
 
 
-async def test_after_a_restart_runs_end_as_interrupted_with_what_they_had(
+async def test_where_runs_do_not_survive_a_restart_they_end_with_what_they_had(
     make_core: core.MakeCore,
 ) -> None:
     it, turn, (first, second) = await cut_off(
@@ -66,7 +67,7 @@ async def test_after_a_restart_runs_end_as_interrupted_with_what_they_had(
     )
     it.clock.advance(60)
 
-    root = await again(make_core, it, executor="process2")
+    root = await again(make_core, it, executor="process2", settings=NO_RESUME)
 
     runs = {run.run_id: run for run in await it.store.list_runs(turn.session)}
     running, queued = runs[RunId(first)], runs[RunId(second)]
@@ -82,7 +83,7 @@ async def test_interrupted_results_come_to_the_owners_next_turn_once(
     make_core: core.MakeCore,
 ) -> None:
     it, _, ids = await cut_off(make_core, Use(tool="search", text="I began."), queued=1)
-    root = await again(make_core, it, executor="process2")
+    root = await again(make_core, it, executor="process2", settings=NO_RESUME)
 
     others = await root.notes(await root.turn("bob"))
     turn = await root.turn("alice")
@@ -328,7 +329,7 @@ async def test_runs_of_two_former_processes_are_told_apart(make_core: core.MakeC
     )
     await it.store.add_runs([mine])
 
-    root = await again(make_core, it, executor="process2")
+    root = await again(make_core, it, executor="process2", settings=NO_RESUME)
     await root.until_over("mine")
     notes = await root.notes(await root.turn())
 

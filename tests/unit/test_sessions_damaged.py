@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from astrbot_plugin_subagents.manager import RunState, SessionId, StopReason
+from astrbot_plugin_subagents.manager import RunState, SessionId, StopReason, TurnEnd
 from astrbot_plugin_subagents.manager.errors import StoreUnavailable
 from astrbot_plugin_subagents.manager.store import SqlStore
 from astrbot_plugin_subagents.manager.testing import FakeHost, Hang, Say, says
-from support import core
+from support import core, stores
 
 make_core = core.make_core
+empty_file = stores.empty_file
+own_file = stores.own_file
 
 
 def damage(file: Path, statement: str) -> None:
@@ -49,16 +51,15 @@ async def again(make_core: core.MakeCore, it: core.Core, file: Path, executor: s
 @pytest.mark.parametrize("change", ["origin = 'x'", "created_at = 'x'", "started_at = 'x'"])
 async def test_a_damaged_run_is_set_aside_and_the_others_go_on(
     make_core: core.MakeCore,
-    tmp_path: Path,
+    own_file: Path,
     caplog: pytest.LogCaptureFixture,
     executor: str,
     change: str,
 ) -> None:
-    file = tmp_path / "store.db"
-    it, (good, bad) = await cut_off(make_core, file)
-    damage(file, f"UPDATE run SET {change} WHERE run_id = '{bad}'")
+    it, (good, bad) = await cut_off(make_core, own_file)
+    damage(own_file, f"UPDATE run SET {change} WHERE run_id = '{bad}'")
 
-    root = await again(make_core, it, file, executor)
+    root = await again(make_core, it, own_file, executor)
 
     if executor == "process1":
         await root.until_over(good)
@@ -69,13 +70,12 @@ async def test_a_damaged_run_is_set_aside_and_the_others_go_on(
 
 
 async def test_a_session_that_cannot_be_read_keeps_its_run_and_no_other_is_touched(
-    make_core: core.MakeCore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    make_core: core.MakeCore, own_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = tmp_path / "store.db"
-    it, (good, bad) = await cut_off(make_core, file)
-    damage(file, "UPDATE session SET created_at = 'x' WHERE session = 'bad'")
+    it, (good, bad) = await cut_off(make_core, own_file)
+    damage(own_file, "UPDATE session SET created_at = 'x' WHERE session = 'bad'")
 
-    root = await again(make_core, it, file, "process1")
+    root = await again(make_core, it, own_file, "process1")
 
     await root.until_over(good)
     assert (await root.run(good, "good")).state is RunState.COMPLETED
@@ -86,13 +86,12 @@ async def test_a_session_that_cannot_be_read_keeps_its_run_and_no_other_is_touch
 
 
 async def test_a_session_with_a_damaged_agent_loads_without_it(
-    make_core: core.MakeCore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    make_core: core.MakeCore, own_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = tmp_path / "store.db"
-    it, _ = await cut_off(make_core, file)
-    damage(file, "UPDATE subagent SET tools = '{' WHERE session = 'bad'")
+    it, _ = await cut_off(make_core, own_file)
+    damage(own_file, "UPDATE subagent SET tools = '{' WHERE session = 'bad'")
 
-    root = await again(make_core, it, file, "process2")
+    root = await again(make_core, it, own_file, "process2")
 
     assert (await root.open("bad")).agents() == []
     assert [agent.name for agent in (await root.open("good")).agents()] == ["scout"]
@@ -100,10 +99,9 @@ async def test_a_session_with_a_damaged_agent_loads_without_it(
 
 
 async def test_a_damaged_result_does_not_hold_up_the_other_results(
-    make_core: core.MakeCore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    make_core: core.MakeCore, own_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = tmp_path / "store.db"
-    it = await make_core(says(Say(text="done")), store=SqlStore(file))
+    it = await make_core(says(Say(text="done")), store=SqlStore(own_file))
     turn = await it.turn()
     await it.create("scout", turn)
     run_ids = []
@@ -111,10 +109,11 @@ async def test_a_damaged_result_does_not_hold_up_the_other_results(
         reply = await it.call("transfer_to_scout", turn, input="x", background_task=True)
         run_ids.append(core.task_id(reply))
         await it.until_over(run_ids[-1])
+    await it.end(turn, TurnEnd.LOST)
     await it.sessions.close()
-    damage(file, f"UPDATE run SET origin = 'x' WHERE run_id = '{run_ids[0]}'")
+    damage(own_file, f"UPDATE run SET origin = 'x' WHERE run_id = '{run_ids[0]}'")
 
-    root = await again(make_core, it, file, "process2")
+    root = await again(make_core, it, own_file, "process2")
     turn = await root.turn()
     notes = await root.notes(turn)
     await root.end(turn)
@@ -124,20 +123,19 @@ async def test_a_damaged_result_does_not_hold_up_the_other_results(
 
 
 async def test_a_damaged_session_does_not_keep_the_others_from_expiring(
-    make_core: core.MakeCore, tmp_path: Path
+    make_core: core.MakeCore, own_file: Path
 ) -> None:
-    file = tmp_path / "store.db"
-    it = await make_core(store=SqlStore(file))
+    it = await make_core(store=SqlStore(own_file))
     for session in ("bad", "old"):
         turn = await it.turn(session=session)
         await it.create("scout", turn)
         it.clock.advance(1)
         await it.sessions.end_all(turn.session, reason=StopReason.USER)
     await it.sessions.close()
-    damage(file, "UPDATE session SET created_at = 'x' WHERE session = 'bad'")
+    damage(own_file, "UPDATE session SET created_at = 'x' WHERE session = 'bad'")
     it.clock.advance(40 * 86_400)
 
-    store = core.TroubledStore(SqlStore(file))
+    store = core.TroubledStore(SqlStore(own_file))
     deleted = store.hold("delete_session", after=True)
     deleted.gate.set()
     root = await make_core(store=store.store, clock=it.clock)

@@ -12,9 +12,11 @@ from astrbot_plugin_subagents.manager import SessionId
 from astrbot_plugin_subagents.manager.models import SessionRecord
 from astrbot_plugin_subagents.manager.store import SqlStore
 from astrbot_plugin_subagents.manager.testing import EPOCH
-from support import core
+from support import core, stores
 
 make_core = core.make_core
+empty_file = stores.empty_file
+own_file = stores.own_file
 
 CHAT = SessionId("chat")
 READS = frozenset(
@@ -89,16 +91,15 @@ async def test_activity_is_noted_once_there_is_a_record(make_core: core.MakeCore
 
 
 async def test_turns_begin_and_read_while_another_program_writes_to_the_file(
-    make_core: core.MakeCore, tmp_path: Path
+    make_core: core.MakeCore, own_file: Path
 ) -> None:
-    file = tmp_path / "store.db"
-    it = await make_core(store=SqlStore(file))
+    it = await make_core(store=SqlStore(own_file))
     old = await it.turn()
     await it.create("scout", old)
     run_id = core.task_id(await it.call("transfer_to_scout", old, input="x", background_task=True))
     await it.until_over(run_id)
 
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+    with closing(sqlite3.connect(own_file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         async with asyncio.timeout(core.LONG):
             turns = [await it.turn(session=f"new{number}") for number in range(10)]

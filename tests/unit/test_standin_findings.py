@@ -96,6 +96,7 @@ def test_a_sentence_without_an_end_is_cut() -> None:
         "source: a.md#A\nx",
         "source: a.md#A\n- [lock](lock.md): where the lock is described",
         "source: a.md#Lock\n`lock_name`, `path` or `mode`",
+        "source: a.md#0001: Lock\n**Status:** accepted",
     ],
 )
 def test_nothing_is_quoted_where_nothing_fits(reply: str) -> None:
@@ -139,6 +140,7 @@ def test_what_stands_under_a_heading_that_holds_all_that_was_asked_comes_first()
         ("How do I protect a sub-agent", "protected sub-agent stays"),
         ("Which states does a task have?", "`queued`, then `running`"),
         ("How do I list all sub-agents", "states with task ids"),
+        ("How is a group of tasks handed over?", "handed over together"),
     ],
 )
 def test_the_first_quote_from_this_projects_pages_answers_the_question(

@@ -84,7 +84,7 @@ async def test_without_a_free_place_a_sub_agent_that_exists_gets_the_work() -> N
 
 
 async def test_one_fixed_transfer_tool_is_used_where_there_is_one() -> None:
-    host = Host(single=True)
+    host = Host(offers="single")
 
     answer = await host.ask(EXAMPLE)
 

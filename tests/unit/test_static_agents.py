@@ -19,11 +19,11 @@ def clerk(**changes: Any) -> StaticAgentSettings:
 
 
 async def in_turn(
-    it: core.Core, *agents: StaticAgentSettings, owner: str = "alice", persona: str = ""
+    it: core.Core, *agents: StaticAgentSettings, owner: str = "alice", persona: str = "", **who: Any
 ) -> Turn:
     """A turn that begins with these agents configured."""
     it.static = agents
-    turn = await it.turn(owner, is_admin=owner in it.host.admins)
+    turn = await it.turn(owner, is_admin=owner in it.host.admins, **who)
     turn.origin = Origin(persona_id=persona)
     return turn
 
@@ -219,7 +219,7 @@ async def test_it_remembers_again_when_it_was_away_for_a_while(make_core: core.M
 
 async def test_a_reset_lasts_over_turns_and_a_restart(make_core: core.MakeCore) -> None:
     it = await make_core()
-    turn = await in_turn(it, clerk())
+    turn = await in_turn(it, clerk(), is_alone=True)
     await it.call("transfer_to_clerk", turn, input="one")
     await it.call("reset_subagent", turn, name="clerk")
     turn = await in_turn(it, clerk())
@@ -246,7 +246,8 @@ async def test_what_a_member_wrote_binds_it_until_an_admin_resets_it(
         return it.host.requests[-1].member_rights
 
     seen = [await used_by("root"), await used_by("alice"), await used_by("root")]
-    await it.call("reset_subagent", await in_turn(it, clerk(), owner="alice"), name="clerk")
+    alone = await in_turn(it, clerk(), owner="alice", is_alone=True)
+    assert "Error" not in await it.call("reset_subagent", alone, name="clerk")
     seen.append(await used_by("root"))
     await it.call("reset_subagent", await in_turn(it, clerk(), owner="root"), name="clerk")
     seen.append(await used_by("root"))

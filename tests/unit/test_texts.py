@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -27,6 +28,7 @@ from astrbot_plugin_subagents.manager.models import (
     ToolUse,
 )
 from astrbot_plugin_subagents.manager.prompts import child_prompt, router_prompt, time_note
+from astrbot_plugin_subagents.manager.settings import TaskSettings
 from astrbot_plugin_subagents.manager.testing import EPOCH, FakeHost, Say, says
 from astrbot_plugin_subagents.subagent_tools import error_text
 from astrbot_plugin_subagents.subagent_tools.replies import next_step
@@ -143,21 +145,16 @@ async def test_reading_behind_the_end_is_refused(make_core: core.MakeCore) -> No
 @pytest.mark.parametrize("count", [1, 2, 16, 50, 100])
 @pytest.mark.parametrize("state", sorted(TERMINAL))
 def test_many_long_results_stay_below_the_size_of_one_reply(count: int, state: RunState) -> None:
-    runs = [
-        a_run(
-            run_id=RunId(f"id{number:010d}"),
-            agent=AgentName("x" * 32),
-            state=state,
-            last_text="word " * 100_000,
-            failure=Failure(code="internal_error", message="boom " * 10_000),
-            artifacts=tuple(
-                Artifact(kind="file", path=f"/{'p' * 400}/{each}") for each in range(100)
-            ),
-            tools_used=tuple(ToolUse(name=f"{'t' * 60}{each}", calls=1) for each in range(100)),
-            cut_short="step_limit",
-        )
-        for number in range(count)
-    ]
+    run = a_run(
+        agent=AgentName("x" * 32),
+        state=state,
+        last_text="word " * 100_000,
+        failure=Failure(code="internal_error", message="boom " * 10_000),
+        artifacts=tuple(Artifact(kind="file", path=f"/{'p' * 400}/{each}") for each in range(100)),
+        tools_used=tuple(ToolUse(name=f"{'t' * 60}{each}", calls=1) for each in range(100)),
+        cut_short="step_limit",
+    )
+    runs = [replace(run, run_id=RunId(f"id{number:010d}")) for number in range(count)]
 
     text = reports(runs, limit=8000)
 
@@ -268,6 +265,7 @@ VARIANTS = (
     Settings(execution_timeout=0, max_steps=7),
     Settings(dynamic_agents=DYNAMIC(auto_cleanup_per_turn=False, max_dynamic_subagent_count=0)),
     Settings(dynamic_agents=DYNAMIC(enabled=False)),
+    Settings(task=TaskSettings(enabled=False)),
     Settings(router_system_prompt="Use {agents} and {braces}."),
 )
 
@@ -284,7 +282,7 @@ def test_the_router_prompt_is_constant_and_without_leftovers(settings: Settings)
 
 
 def test_the_router_prompt_says_what_is_set() -> None:
-    standard, short, keeping, off, _ = map(router_prompt, VARIANTS)
+    standard, short, keeping, off, no_task, _ = map(router_prompt, VARIANTS)
 
     assert "at most 3 sub-agents" in standard
     assert "30 model calls and 1200 seconds per task" in standard
@@ -294,6 +292,9 @@ def test_the_router_prompt_says_what_is_set() -> None:
     assert "Sub-agents stay until you remove them." in keeping
     assert "create_subagent" not in off
     assert "sub-agents at a time" not in off
+    assert "one `task` call" in off
+    assert "one `task` call" in standard
+    assert not re.search("`task`|depends_on|fork", no_task)
 
 
 def test_a_childs_prompt_has_its_parts_in_order_and_leaves_empty_ones_out() -> None:

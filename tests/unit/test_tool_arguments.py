@@ -29,8 +29,10 @@ NAMES = (
     "wait_for_subagent",
     "cancel_subagent_task",
     "read_subagent_result",
+    "answer_subagent",
     "send_shared_context_for_main_agent",
     "view_shared_context",
+    "task",
 )
 SPECS = {spec.name: spec for spec in management_tools(Settings())}
 SPECS["transfer_to_scout"] = transfer_tool(core.an_agent("scout"))
@@ -58,15 +60,20 @@ GOOD: Mapping[str, Mapping[str, object]] = {
     },
     "cancel_subagent_task": {"task_id": "nothing"},
     "read_subagent_result": {"task_id": "nothing", "offset": 0, "limit": 10},
+    "answer_subagent": {"task_id": "nothing", "answer": "Yes."},
     "send_shared_context_for_main_agent": {
         "context_type": "message",
         "content": "All is well.",
         "target": "scout",
     },
     "view_shared_context": {"limit": 10},
+    "task": {
+        "tasks": [{"id": "a", "task": "Look.", "tool_filter": "full", "max_steps": 2}],
+        "background_task": True,
+    },
     "transfer_to_scout": {"input": "Look.", "image_urls": [], "background_task": False},
 }
-LEFT_OUT = {"cancel_subagent_task": {"subagent_name"}}
+LEFT_OUT = {"cancel_subagent_task": {"subagent_name"}, "task": {"task"}}
 """Parameters that a good call does not name."""
 
 WRONG: tuple[object, ...] = (5, 1.5, True, "", "\ud800", [], [1], {}, {"a": None}, [None])

@@ -120,8 +120,8 @@ async def test_a_run_that_never_began_has_a_truthful_result(make_core: core.Make
     turn = await it.turn()
     await it.create("scout", turn)
     first, second = [
-        core.task_id(await it.call("transfer_to_scout", turn, input="x", background_task=True))
-        for _ in range(2)
+        core.task_id(await it.call("transfer_to_scout", turn, input=task, background_task=True))
+        for task in "xy"
     ]
     await it.call("cancel_subagent_task", turn, task_id=second)
 

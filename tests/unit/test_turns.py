@@ -297,8 +297,8 @@ async def test_the_head_of_a_turn_tells_who_is_there_and_what_runs(
     turn = await it.turn()
     await it.create("scout", turn, description="looks\naround")
     ids = [
-        core.task_id(await it.call("transfer_to_scout", turn, input="x", background_task=True))
-        for _ in range(2)
+        core.task_id(await it.call("transfer_to_scout", turn, input=task, background_task=True))
+        for task in "xy"
     ]
     await core.settled()
 

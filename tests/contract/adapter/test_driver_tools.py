@@ -7,6 +7,7 @@ import pytest
 
 from astrbot_plugin_subagents.manager.host import ToolScope
 from astrbot_plugin_subagents.manager.models import Origin, Turn
+from astrbot_plugin_subagents.manager.tool_filter import ReadOnly
 from support.child_stage import TOOLS, ChildStage, handle_of
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="session")]
@@ -283,6 +284,12 @@ async def test_only_astrbots_own_reading_tools_count_as_reading(
     await stage.bot.plugins.uninstall("test_more")
 
     assert (resolved.names, resolved.read_only) == (("astr_kb_search",), frozenset())
+
+
+async def test_what_the_filter_readonly_lets_through_counts_as_reading(tools: Tools) -> None:
+    only_reads = ReadOnly(extra=frozenset({"search"}))
+
+    assert tools.resolve("search", "tell", filter=only_reads).read_only == {"search"}
 
 
 async def test_the_catalog_knows_what_the_asker_may_name(stage: ChildStage) -> None:
