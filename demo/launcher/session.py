@@ -16,6 +16,7 @@ from standin.server import ChatServer
 from .astrbot_config import write_config
 from .data_folder import DataFolder
 from .instance import Instance
+from .plugin_config import write_plugin_config
 from .plugin_files import install_plugins
 from .ports import refuse_taken
 from .process import AstrBotProcess
@@ -84,6 +85,7 @@ def _prepare(folder: DataFolder, settings: Settings, model: Model, instance: Ins
         (root / "data" / name).mkdir(parents=True, exist_ok=True)
     (root / ".astrbot").touch()
     write_config(root, login=folder.login(), model=model, port=settings.port)
+    write_plugin_config(root)
     install_plugins(root, settings.clone)
 
 

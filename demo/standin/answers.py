@@ -44,6 +44,12 @@ def arrived(results: str) -> str:
     return _paragraphs(parts)
 
 
+def told(results: str) -> str:
+    """Answer a message that hands over results in which nothing was quoted."""
+    language = language_of(results)
+    return _paragraphs([say("arrived", language), _shorten(results), say("about", language)])
+
+
 def merged(turn: Turn, reports: Iterable[Report]) -> str:
     """Put the reports together, in order, with what arrived from earlier turns behind them."""
     language = language_of(turn.words)

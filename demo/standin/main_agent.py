@@ -1,15 +1,17 @@
 """How the stand-in acts as the main agent: a sub-agent for each strand, side by side, one answer.
 
 Each model call sees the whole turn and gives the next step: make agents, hand out tasks, wait for
-all of them, carry out short orders, answer. A step that failed is tried once more where another
-name may help, and else told to the user; the number of model calls per turn is bounded.
+all of them, carry out short orders, answer. Where one call of `task` suits the request better, it
+takes the place of the first three (`tasking`). What is to be done in the background is not waited
+for. A step that failed is tried once more where another name may help, and else told to the user;
+the number of model calls per turn is bounded.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from . import answers, commands
+from . import answers, commands, tasking
 from .findings import parse
 from .names import CREATE, SEARCH, SINGLE_TRANSFER, TRANSFER, WAIT, call
 from .protocol import ChatReply, ChatRequest, ToolCall
@@ -42,8 +44,16 @@ class _Job:
     turn: Turn
     offered: tuple[str, ...]
     strands: tuple[str, ...]
+    """Those whose results have arrived by themselves are left out."""
     orders: Mapping[str, ToolCall]
     """By the order's words."""
+    way: str
+    """How it is to be done, as `tasking.way_of` found it."""
+
+    @property
+    def in_background(self) -> bool:
+        """Whether nobody is to wait for it."""
+        return self.way == tasking.BACKGROUND
 
     def tries(self, strand: str) -> list[Call]:
         """Return the attempts to make an agent for a strand."""
@@ -72,22 +82,38 @@ def conclude(request: ChatRequest, turn: Turn) -> ChatReply:
     """Answer from what this turn has brought so far."""
     job = _job(request, turn)
     handed = job.transfers()
-    reports = [_report(job, strand, handed.get(strand)) for strand in job.strands]
+    if tasking.is_made(turn):
+        known = _arrived(turn)
+        reports = [each for each in tasking.reports(turn) if each.strand not in known]
+    else:
+        reports = [_report(job, strand, handed.get(strand)) for strand in job.strands]
     said = [_order_report(job, order, wanted) for order, wanted in job.orders.items()]
     return ChatReply(text=answers.merged(turn, [*reports, *said]))
 
 
 def _job(request: ChatRequest, turn: Turn) -> _Job:
-    orders = {each: commands.understand(each) for each in split(turn.words)}
+    way, words = tasking.way_of(turn.words)
+    known = _arrived(turn)
+    orders = {each: commands.understand(each) for each in split(words) if each not in known}
     return _Job(
         turn=turn,
         offered=request.tool_names(),
         strands=tuple(each for each, order in orders.items() if order is None),
         orders={each: order for each, order in orders.items() if order is not None},
+        way=way,
     )
 
 
+def _arrived(turn: Turn) -> frozenset[str]:
+    """Return the tasks whose results came by themselves."""
+    return frozenset(each.task for each in parse(turn.added))
+
+
 def _next_calls(job: _Job) -> tuple[ToolCall, ...]:
+    if tasking.is_made(job.turn):
+        return (() if job.in_background else tasking.wait(job.turn, job.offered)) or _orders(job)
+    if new := tasking.new_call(job.turn, job.strands, job.way, job.offered):
+        return (new,)
     return _creates(job) or _hand_overs(job) or _wait(job) or _orders(job)
 
 
@@ -129,7 +155,7 @@ def _hand_overs(job: _Job) -> tuple[ToolCall, ...]:
     handed = job.transfers()
     if not pool:
         return ()
-    background = len(job.strands) > 1
+    background = job.in_background or len(job.strands) > 1
     return tuple(
         _hand_over(own.get(strand, pool[number % len(pool)]), strand, job, background=background)
         for number, strand in enumerate(job.strands)
@@ -157,7 +183,7 @@ def _hand_over(agent: str, strand: str, job: _Job, *, background: bool) -> ToolC
 
 def _wait(job: _Job) -> tuple[ToolCall, ...]:
     waits = job.turn.of(WAIT)
-    pending = _pending(job)
+    pending = [] if job.in_background else _pending(job)
     if not pending or len(waits) >= MAX_WAITS or (waits and waits[-1].failed):
         return ()
     if WAIT not in job.offered:

@@ -6,9 +6,10 @@ of conversations can run side by side.
 
 import re
 
-from . import answers, main_agent, researcher
-from .names import CREATE, MANAGEMENT, SEARCH, TRANSFER
+from . import answers, copies, forks, main_agent, researcher, woken
+from .names import CREATE, MANAGEMENT, SEARCH, TASK, TRANSFER
 from .protocol import ChatReply, ChatRequest
+from .roles import is_copy, is_fork
 from .small_talk import is_small_talk
 from .turn import Turn, read_turn
 
@@ -23,7 +24,13 @@ async def respond(request: ChatRequest) -> ChatReply:
     """Answer one chat request; this is a `Responder`."""
     if not request.tools and _TITLE_ROLE in request.system_text():
         return ChatReply(text=_title(request))
+    if is_fork(request):
+        return forks.act(request)
     turn = read_turn(request)
+    if is_copy(request):
+        return copies.act(request, turn)
+    if woken.is_wake_up(turn):
+        return woken.act(request, turn)
     offered = request.tool_names()
     if any(each in MANAGEMENT or each.startswith(TRANSFER) for each in offered):
         return main_agent.act(request, turn)
@@ -40,7 +47,7 @@ def _search_or_greet(request: ChatRequest, turn: Turn) -> ChatReply:
 
 def _without_tools(request: ChatRequest, turn: Turn) -> ChatReply:
     """Answer where no tool of ours is offered: for example the last step of an agent's budget."""
-    if any(each.name == CREATE or each.name.startswith(TRANSFER) for each in turn.calls):
+    if any(each.name in (CREATE, TASK) or each.name.startswith(TRANSFER) for each in turn.calls):
         return main_agent.conclude(request, turn)
     if turn.of(SEARCH):
         return researcher.act(request, turn)

@@ -7,6 +7,7 @@ from .protocol import ToolCall
 
 CREATE = "create_subagent"
 WAIT = "wait_for_subagent"
+TASK = "task"
 SEARCH = "search_project_docs"
 TRANSFER = "transfer_to_"
 SINGLE_TRANSFER = "transfer_to_subagent"
@@ -15,6 +16,7 @@ MANAGEMENT = frozenset(
     {
         CREATE,
         WAIT,
+        TASK,
         "remove_subagent",
         "list_subagents",
         "reset_subagent",

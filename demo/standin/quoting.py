@@ -18,9 +18,11 @@ _SOURCE = re.compile(r"^\W*(?:\d+\W+)?source:\s*(?P<source>\S.*?)\s*$", re.MULTI
 _PASSAGE = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*|]|\d+[.)])\s)|^\s*```.*$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])")
 _NO_WORDS = re.compile(
-    r"[\s|:-]*|[-*]\s+\[[^\]]*\]\(.*|`[^`]*`[*]?(?:(?:,\s*|\s+or\s+|\s+and\s+)`[^`]*`[*]?)*[.:]?"
+    r"[\s|:-]*|\*\*Status:\*\* .*|[-*]\s+\[[^\]]*\]\(.*"
+    r"|`[^`]*`[*]?(?:(?:,\s*|\s+or\s+|\s+and\s+)`[^`]*`[*]?)*[.:]?"
 )
-"""Rules of a table, list items that only point to another page, and lists of bare names."""
+"""Rules of a table, the state of a decision, list items that only point to another page, and lists
+of bare names."""
 _WHOLE_HEADING = 1.0
 """A heading that holds all that was asked counts as one more word that stands nowhere else."""
 _SHARE_OF_BEST = 0.4

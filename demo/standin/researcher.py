@@ -4,6 +4,7 @@ from . import findings, quoting, texts
 from .findings import Finding
 from .names import SEARCH, call
 from .protocol import ChatReply, ChatRequest
+from .roles import is_copy
 from .turn import Turn
 from .words import keywords, language_of
 
@@ -22,7 +23,8 @@ def act(request: ChatRequest, turn: Turn) -> ChatReply:
         return ChatReply(tool_calls=(call(SEARCH, query=" ".join(words), limit=SECTIONS),))
     task, language = " ".join(turn.words.split()), language_of(turn.words)
     if not searches:
-        finding = Finding(task=task, reason=texts.say("wordless", language))
+        reason = texts.say("no_tools" if words else "wordless", language)
+        finding = Finding(task=task, reason=reason)
     elif searches[-1].failed:
         finding = Finding(task=task, reason=" ".join(searches[-1].result.split()))
     else:
@@ -30,7 +32,7 @@ def act(request: ChatRequest, turn: Turn) -> ChatReply:
         reason = "" if quotes else texts.say("no_hit", language, words=", ".join(words))
         finding = Finding(task=task, quotes=quotes, reason=reason)
     answer = findings.render(finding)
-    if INSTRUCTIONS not in request.system_text():
-        # Not made by the stand-in's main agent, so a person may read this answer directly.
+    if INSTRUCTIONS not in request.system_text() and not is_copy(request):
+        # Not asked by the stand-in's main agent, so a person may read this answer directly.
         answer = f"{answer}\n\n{texts.say('about', language)}"
     return ChatReply(text=answer)

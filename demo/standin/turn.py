@@ -9,12 +9,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from .protocol import ChatRequest, message_text
+from .roles import is_copy
 
 # In its schema mode `skills_like` AstrBot asks a second time for the calls, with this text.
 _REQUERY = re.compile(r"\s*You have decided to call tool\(s\): ")
 # Texts that AstrBot and plugins add to a user's message stand in tags.
 _ADDED = re.compile(r"<(?P<tag>[A-Za-z_][\w-]*)[^<>]*>.*?</(?P=tag)>", re.DOTALL)
 _NOTE_STARTS = ("<", "[")
+WOKEN = "[Sub-agents] "
+"""How a message begins with which the platform wakes the main agent."""
+_RESUMED = (
+    "Your work was interrupted and is now taken up again.",
+    "You had asked:",
+    "Current time:",
+)
+"""How the notes begin to a sub-agent that a restart cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +64,11 @@ def read_turn(request: ChatRequest) -> Turn:
         if message.get("role") == "user" and _REQUERY.match(message_text(message)):
             messages = messages[:index]
             break
-    start = _start(messages)
+    start = _start(messages, is_copy=is_copy(request))
     if start is None:
         return Turn(words="", added="", calls=(), answers=0)
     since = messages[start + 1 :]
-    words, added = _own_words(messages[start])
+    words, added = own_words(messages[start])
     notes = [message_text(each) for each in since if each.get("role") == "user"]
     return Turn(
         words=words,
@@ -69,19 +78,25 @@ def read_turn(request: ChatRequest) -> Turn:
     )
 
 
-def _start(messages: list[dict[str, Any]]) -> int | None:
+def _start(messages: list[dict[str, Any]], *, is_copy: bool) -> int | None:
     users = [index for index, each in enumerate(messages) if each.get("role") == "user"]
+    if users and is_copy:
+        # All that it was ever told is one task; what comes later are the phases of its work.
+        return users[0]
     for index in reversed(users):
         before = messages[index - 1].get("role") if index else None
         # Behind a tool's reply, and behind another user message when it is set in brackets,
         # stands a note of the host, not a new request.
-        is_note = message_text(messages[index]).lstrip().startswith(_NOTE_STARTS)
-        if before != "tool" and not (before == "user" and is_note):
+        text = message_text(messages[index]).lstrip()
+        is_note = text.startswith(_NOTE_STARTS) and not text.startswith(WOKEN)
+        is_note = (is_note and before == "user") or text.startswith(_RESUMED)
+        if before != "tool" and not is_note:
             return index
     return users[0] if users else None
 
 
-def _own_words(message: dict[str, Any]) -> tuple[str, str]:
+def own_words(message: dict[str, Any]) -> tuple[str, str]:
+    """Return a message's own words, and what others put beside them."""
     content = message.get("content")
     if isinstance(content, list):
         texts = [message_text({"content": [part]}) for part in content]
