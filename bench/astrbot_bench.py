@@ -15,8 +15,14 @@ from support.astrbot_root import PROVIDER_ID, AstrBotRoot, HostSettings
 STATIC = "bench_static"
 """AstrBot's own sub-agent."""
 
+STAMPS = "bench_stamps"
+"""The extra of a turn's event under which the main agent's tool calls are."""
+
 _TOOL_PLUGIN = f"""
+import time
+
 from astrbot.api import FunctionTool
+from astrbot.api.event import filter
 from astrbot.api.star import Star
 
 class Lookup(FunctionTool):
@@ -33,6 +39,22 @@ class Lookup(FunctionTool):
 class BenchTools(Star):
     async def initialize(self):
         self.context.add_llm_tools(Lookup())
+
+    @filter.on_using_llm_tool()
+    async def when_a_tool_begins(self, event, tool, arguments):
+        self.stamp(event, tool, "")
+
+    @filter.on_llm_tool_respond()
+    async def when_a_tool_has_ended(self, event, tool, arguments, result):
+        if tool.name != "{LOOKUP}":
+            self.stamp(event, tool, "".join(part.text for part in result.content))
+
+    def stamp(self, event, tool, text):
+        # children's events have their turn's extras
+        if tool.name != "{LOOKUP}":
+            stamps = event.get_extra("{STAMPS}", [])
+            event.set_extra("{STAMPS}", stamps)
+            stamps.append((time.perf_counter(), time.process_time(), text))
 """
 
 
@@ -60,37 +82,3 @@ def quiet() -> None:
     """Let AstrBot log errors only, so that the writing of logs is not what is measured."""
     loguru = importlib.import_module("loguru")
     loguru.logger.disable("astrbot")
-
-
-async def bare_run(bot: Bot, event: Any, task: str) -> str:
-    """Drive AstrBot's own runner directly: the least that any plugin could cost.
-
-    Args:
-        bot: The running AstrBot.
-        event: The event of any earlier turn, for the tools.
-        task: What the child is to do.
-    """
-    runners = importlib.import_module("astrbot.core.agent.runners.tool_loop_agent_runner")
-    executor = importlib.import_module("astrbot.core.astr_agent_tool_exec")
-    contexts = importlib.import_module("astrbot.core.astr_agent_context")
-    hooks = importlib.import_module("astrbot.core.agent.hooks")
-    entities = importlib.import_module("astrbot.core.provider.entities")
-    tools = importlib.import_module("astrbot.core.agent.tool")
-    lookup = bot.context.get_llm_tool_manager().get_func(LOOKUP)
-    runner = runners.ToolLoopAgentRunner()
-    await runner.reset(
-        provider=bot.context.get_provider_by_id(PROVIDER_ID),
-        request=entities.ProviderRequest(
-            prompt=task, system_prompt=CHILD_MARK, func_tool=tools.ToolSet([lookup])
-        ),
-        run_context=contexts.AgentContextWrapper(
-            context=contexts.AstrAgentContext(context=bot.context, event=event),
-            tool_call_timeout=120,
-        ),
-        tool_executor=executor.FunctionToolExecutor(),
-        agent_hooks=hooks.BaseAgentRunHooks(),
-        streaming=False,
-    )
-    async for _ in runner.step_until_done(30):
-        pass
-    return str(runner.get_final_llm_resp().completion_text)

@@ -9,13 +9,14 @@ class Floor:
 
     def __init__(self, model_url: str) -> None:
         self._url = f"{model_url}/chat/completions"
-        self._client = aiohttp.ClientSession()
+        # without a limit of connections, as many runs as one likes are side by side
+        self._client = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
-    async def run(self) -> None:
+    async def run(self, task: str = "measure") -> None:
         """Call the model until it makes no tool call any more."""
         messages: list[dict[str, object]] = [
             {"role": "system", "content": CHILD_MARK},
-            {"role": "user", "content": "measure"},
+            {"role": "user", "content": task},
         ]
         tool = {"type": "function", "function": {"name": LOOKUP, "parameters": {"type": "object"}}}
         while True:

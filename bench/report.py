@@ -61,9 +61,9 @@ def table(all_figures: Sequence[Figure]) -> str:
     for figure in all_figures:
         row = rows.setdefault((figure.workload, figure.subject, figure.n), {})
         row[figure.metric] = figure.value
-    head = f"{'workload':<10}{'subject':<10}{'n':>5}" + "".join(f"{m:>16}" for m in metrics)
+    head = f"{'workload':<10}{'subject':<18}{'n':>5}" + "".join(f"{m:>16}" for m in metrics)
     body = [
-        f"{workload:<10}{subject:<10}{n:>5}"
+        f"{workload:<10}{subject:<18}{n:>5}"
         + "".join(f"{row[m]:>16.3f}" if m in row else f"{'-':>16}" for m in metrics)
         for (workload, subject, n), row in rows.items()
     ]

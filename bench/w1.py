@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from astrbot_bench import STATIC, bare_run
+from astrbot_bench import STATIC
+from bound import bare_run, plain_opening
 from core_bench import CoreBench
 from floor import Floor
 from measure import side_by_side
@@ -19,24 +20,18 @@ WORKER = "bench_worker"
 
 async def run(bot: Bot, model_url: str, folder: Path, *, delay: float, times: int) -> list[Figure]:
     """Measure all subjects side by side."""
+    worker = {
+        "name": WORKER,
+        "system_prompt": CHILD_MARK,
+        "tools": [LOOKUP],
+        # as AstrBot's own sub-agent has one
+        "provider_id": PROVIDER_ID,
+    }
     setup = await bot.say(
-        json.dumps(
-            [
-                [
-                    "create_subagent",
-                    {
-                        "name": WORKER,
-                        "system_prompt": CHILD_MARK,
-                        "tools": [LOOKUP],
-                        # as AstrBot's own sub-agent has one
-                        "provider_id": PROVIDER_ID,
-                    },
-                ],
-                ["protect_subagent", {"name": WORKER}],
-            ]
-        ),
+        json.dumps([[["create_subagent", worker]], [["protect_subagent", {"name": WORKER}]]]),
         session="bench",
     )
+    opening = plain_opening(bot, "measure")
     floor, core = Floor(model_url), CoreBench(folder)
     await core.open()
 
@@ -47,7 +42,7 @@ async def run(bot: Bot, model_url: str, folder: Path, *, delay: float, times: in
         await _turn(bot, f"transfer_to_{STATIC}", session="bench_own")
 
     async def bound() -> None:
-        assert await bare_run(bot, setup.event, "measure") == FOUND
+        assert await bare_run(bot, setup.event, opening) == FOUND
 
     async def new_conversations() -> None:
         # a growing history would soon be all that is measured
@@ -82,5 +77,5 @@ async def run(bot: Bot, model_url: str, folder: Path, *, delay: float, times: in
 
 async def _turn(bot: Bot, tool: str, *, session: str) -> None:
     """One user message that has one task handed over."""
-    turn = await bot.say(json.dumps([[tool, {"input": "measure"}]]), session=session)
+    turn = await bot.say(json.dumps([[[tool, {"input": "measure"}]]]), session=session)
     assert turn.answer == FOUND, turn.answer
