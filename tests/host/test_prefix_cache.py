@@ -12,6 +12,7 @@ so. To make it (200 MB, some seconds), and to run them:
 reads about 100 tokens per second, so keep prompts short; it never calls a tool.
 """
 
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,11 @@ from typing import Any
 import aiohttp
 import pytest
 
+from support.astrbot_host import Bot
+from support.host_agents import plugin_config
 from support.llama_server import PYTHON, LlamaUnavailable, llama_server
+from support.replies import call, say
+from support.script import Script, said
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="session")]
 needs_llama = pytest.mark.skipif(not PYTHON.exists(), reason="no environment with llama.cpp")
@@ -61,6 +66,11 @@ def tool(name: str) -> dict[str, Any]:
 async def ask(base_url: str, messages: list[dict[str, str]], tools: list[str]) -> Usage:
     """Send one chat request and return what it took."""
     body = {"model": "any", "messages": messages, "tools": [tool(name) for name in tools]}
+    return await send(base_url, body)
+
+
+async def send(base_url: str, body: dict[str, Any]) -> Usage:
+    """Send the body of a chat request and return what it took."""
     timeout = aiohttp.ClientTimeout(total=ASK_SECONDS)
     async with (
         aiohttp.ClientSession(timeout=timeout, raise_for_status=True) as client,
@@ -91,6 +101,29 @@ async def test_the_same_beginning_is_read_once_and_other_tools_are_another_begin
     assert second.fresh_tokens < 30
     assert other.prompt_tokens == second.prompt_tokens
     assert other.cached_tokens < 30
+
+
+@needs_llama
+@pytest.mark.llama
+async def test_a_fork_makes_the_provider_read_little_more_than_its_own_task(
+    bot: Bot, model: Script
+) -> None:
+    task = "Look at the northern harbour."
+    # few tools and a short prompt: the model reads slowly
+    few = {"dynamic_agents": {"enabled": False}, "shared_context_enabled": False}
+    async with plugin_config(bot, **few, router_system_prompt="Use `task`."):
+        model.main(call("task", {"tasks": [{"task": task, "context": "fork"}]}), say("Done."))
+        model.role("fork", said(task), say("It is busy."))
+        await bot.say("Compare the two harbours.")
+    (fork,), asking = model.requests_of("fork"), model.requests_of("main")[0]
+
+    async with llama_server() as base_url:
+        first = await send(base_url, json.loads(asking.raw))
+        second = await send(base_url, json.loads(fork.raw))
+
+    assert first.cached_tokens == 0
+    assert second.prompt_tokens > first.prompt_tokens > 500
+    assert second.fresh_tokens < 30
 
 
 async def test_an_interpreter_without_the_packages_is_named_with_what_to_install() -> None:
