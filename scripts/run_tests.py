@@ -12,7 +12,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,7 +27,7 @@ from summary import Summary
 
 __all__ = ["main"]
 
-PART_SECONDS: Final = 600
+PART_SECONDS: Final = 900
 """A part that takes longer hangs, and is stopped."""
 PLUGINS: Final = ("asyncio", "hypothesispytest", "xdist")
 """Pytest's plugins for the unit tests, named one by one: of a plugin that pytest finds by itself it
@@ -78,43 +82,114 @@ def mentions(kind: str, text: str) -> bool:
     return any(text in file.read_text("utf-8") for file in (ROOT / "tests" / kind).rglob("*.py"))
 
 
-def run(part: Part, services: Services, summary: Summary) -> None:
-    """Run one part and add what it did."""
-    print(f"\n== {part.title} ==", flush=True)
-    file = ROOT / ".cache" / "tests" / f"{part.kind}-{part.environment.group}.jsonl"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("")
-    ours = {
-        "PYTHONPATH": str(ROOT / "scripts"),
-        "TEST_NOTES": str(file),
-        "TEST_MISSING": json.dumps(services.missing),
-    }
-    if part.plugins:
-        # As a variable and not as an option: the workers of pytest-xdist inherit it.
-        ours["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    code = call(part.command, {**os.environ, **services.env, **ours})
-    any_failed = summary.add(json.loads(line) for line in file.read_text("utf-8").splitlines())
-    if code == NO_TESTS_COLLECTED:
-        summary.lose(part.title, "no test was found")
-    elif code is None:
-        summary.lose(part.title, f"stopped after {PART_SECONDS} s")
-    elif code not in {0, SOME_FAILED} or (code == SOME_FAILED and not any_failed):
-        summary.lose(part.title, f"broke off, pytest ended with {code}")
+def lanes(chosen: Sequence[Part]) -> list[list[Part]]:
+    """Shares the parts out: those of one environment one after another, two AstrBots side by side.
 
-
-def call(command: Sequence[str], env: dict[str, str]) -> int | None:
-    """Run a command to its end.
-
-    Returns:
-        Its exit code, or None if it had to be stopped.
+    They wait more than they compute, and each has folders, ports and tables of its own.
     """
-    with subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL) as process:
-        try:
-            return process.wait(timeout=PART_SECONDS)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            stop(process)
+    found: dict[str, list[Part]] = {}
+    for part in chosen:
+        found.setdefault(part.environment.group, []).append(part)
+    return list(found.values())
+
+
+class Runner:
+    """Runs parts and adds up what they did; two may run at the same time."""
+
+    def __init__(self, services: Services) -> None:
+        self.summary = Summary()
+        self._services = services
+        self._adding = threading.Lock()
+        self._interrupted = threading.Event()
+
+    def run_all(self, chosen: Sequence[Part]) -> None:
+        """Run parts: those that need no AstrBot first, then one AstrBot beside the other."""
+        ready = [part for part in chosen if is_ready(part, self.summary)]
+        for part in ready:
+            if part.environment == DEV:
+                self.run(part, aside=False)
+        side_by_side = lanes([part for part in ready if part.environment != DEV])
+        with ThreadPoolExecutor(max_workers=max(1, len(side_by_side))) as threads:
+            aside = len(side_by_side) > 1
+            try:
+                for done in [threads.submit(self._run_lane, each, aside) for each in side_by_side]:
+                    done.result()
+            except BaseException:
+                self._interrupted.set()
+                raise
+
+    def _run_lane(self, lane: Sequence[Part], aside: bool) -> None:
+        for part in lane:
+            self.run(part, aside=aside)
+
+    def run(self, part: Part, *, aside: bool) -> None:
+        """Run one part and add what it did.
+
+        Args:
+            part: What to run.
+            aside: Others run at the same time, so its output is kept and shown at its end.
+        """
+        if not aside:
+            print(f"\n== {part.title} ==", flush=True)
+        file = ROOT / ".cache" / "tests" / f"{part.kind}-{part.environment.group}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+        ours = {
+            "PYTHONPATH": str(ROOT / "scripts"),
+            "TEST_NOTES": str(file),
+            "TEST_MISSING": json.dumps(self._services.missing),
+        }
+        if part.plugins:
+            # As a variable and not as an option: the workers of pytest-xdist inherit it.
+            ours["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+        code, output = self._call(part.command, {**os.environ, **self._services.env, **ours}, aside)
+        with self._adding:
+            if aside:
+                print(f"\n== {part.title} ==\n{output}", flush=True)
+            self._add(part, code, file.read_text("utf-8").splitlines())
+
+    def _add(self, part: Part, code: int | None, notes: Sequence[str]) -> None:
+        any_failed = self.summary.add(json.loads(line) for line in notes)
+        if code == NO_TESTS_COLLECTED:
+            self.summary.lose(part.title, "no test was found")
+        elif code is None:
+            self.summary.lose(part.title, f"stopped after {PART_SECONDS} s")
+        elif code not in {0, SOME_FAILED} or (code == SOME_FAILED and not any_failed):
+            self.summary.lose(part.title, f"broke off, pytest ended with {code}")
+
+    def _call(
+        self, command: Sequence[str], env: dict[str, str], aside: bool
+    ) -> tuple[int | None, str]:
+        """Run a command to its end.
+
+        Returns:
+            Its exit code, or None if it had to be stopped; and the output of one that runs aside.
+        """
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as kept:
+            with subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=kept if aside else None,
+                stderr=subprocess.STDOUT if aside else None,
+            ) as process:
+                try:
+                    code = self._waited(process)
+                finally:
+                    stop(process)
+            kept.seek(0)
+            return code, kept.read()
+
+    def _waited(self, process: subprocess.Popen[bytes]) -> int | None:
+        """The exit code of a process; None if it takes too long, or all is being interrupted."""
+        end = time.monotonic() + PART_SECONDS
+        while time.monotonic() < end and not self._interrupted.is_set():
+            try:
+                return process.wait(timeout=1)
+            except subprocess.TimeoutExpired:
+                continue
+        return None
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
@@ -127,19 +202,15 @@ def stop(process: subprocess.Popen[bytes]) -> None:
             process.kill()
 
 
-def run_all(chosen: Sequence[Part]) -> Summary:
-    """Run some parts, one after another."""
-    summary = Summary()
-    services = find_services(prepare(DEV))
-    for part in chosen:
-        try:
-            prepare(part.environment)
-        except SetupFailed as error:
-            print(error, file=sys.stderr, flush=True)
-            summary.lose(part.title, "its environment could not be made")
-        else:
-            run(part, services, summary)
-    return summary
+def is_ready(part: Part, summary: Summary) -> bool:
+    """Whether the environment of a part is there, or could be made."""
+    try:
+        prepare(part.environment)
+    except SetupFailed as error:
+        print(error, file=sys.stderr, flush=True)
+        summary.lose(part.title, "its environment could not be made")
+        return False
+    return True
 
 
 def main() -> int:
@@ -155,13 +226,15 @@ def main() -> int:
     # A shell starts its background jobs deaf to interrupts; pytest would inherit that.
     signal.signal(signal.SIGINT, interrupt)
     try:
-        summary = run_all(chosen)
+        runner = Runner(find_services(prepare(DEV)))
+        runner.run_all(chosen)
     except SetupFailed as error:
         print(f"{error}\n\n0 passed, 1 failed, 0 skipped\nnot run: everything", flush=True)
         return 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    summary = runner.summary
     print("", *summary.lines(), sep="\n", flush=True)
     return int(summary.outcomes["failed"] > 0 or (arguments.strict and bool(summary.not_run())))
 

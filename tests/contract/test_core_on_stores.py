@@ -75,7 +75,12 @@ async def test_a_killed_run_is_interrupted_and_a_reloaded_one_goes_on(
     await again.reached.wait()
     assert len(reloaded.host.requests[0].resume) == 3
     await reloaded.sessions.close()
-    root = await start(make_core, store, before=it)
+    root = await make_core(
+        store=store,
+        clock=it.clock,
+        executor="process3",
+        settings=Settings(resume_on_restart=False),
+    )
     notes = await root.notes(await root.turn())
 
     runs = {run.run_id: run for run in await store.list_runs(turn.session)}
