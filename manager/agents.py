@@ -170,6 +170,16 @@ class AgentDesk:
             await self._drop(config)
         return config
 
+    async def remove_all(self, asker: Asker) -> tuple[list[SubAgentConfig], list[SubAgentConfig]]:
+        """Remove the asker's own dynamic, unprotected agents; see `SubAgentManager.remove_all`."""
+        removed: list[SubAgentConfig] = []
+        busy: list[SubAgentConfig] = []
+        for config in self._roster.dynamic():
+            if config.owner == asker.owner and not config.protected:
+                gone = await self.clear_away(config)
+                (removed if gone else busy).append(config)
+        return removed, busy
+
     async def clear_away(self, config: SubAgentConfig) -> bool:
         """Remove an agent unless it is at work, protected or another one by now.
 

@@ -7,6 +7,7 @@ prefix cache is used; only its task is its own. What it may do is refused at the
 from collections.abc import Awaitable, Callable
 
 from .errors import RunNotFound
+from .excerpt import without_middle
 from .fence import fenced
 from .fork_context import ForkContext
 from .host import AgentRequest, ChildTool, ToolScope
@@ -152,10 +153,6 @@ def _scope(shape: TaskShape, settings: Settings) -> ToolScope:
 def _result(run: Run, limit: int) -> str:
     """What a predecessor brought: the name of its task, its words as data, its files."""
     label = run.task.label if run.task else run.run_id
-    text = run.last_text
-    if len(text) > limit:
-        head = limit * 2 // 3
-        left_out = len(text) - limit
-        text = f"{text[:head]}\n[... {left_out} characters left out ...]\n{text[head - limit :]}"
+    text = without_middle(run.last_text, limit)
     made = [f"It made the file {item.path}" for item in run.artifacts if item.path]
     return "\n".join([f"Task {label!r}:", fenced(text, what="result"), *made])

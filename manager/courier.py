@@ -173,13 +173,13 @@ class Courier:
     async def _ask(self, errand: Errand, manager: SubAgentManager) -> bool:
         ids = _ids(errand)
         # before it is sent, so that an answer that comes at once finds it asked
-        manager.runs.show(ids, USER)
+        manager.runs.questions.show(ids, USER)
         is_asked = False
         try:
             is_asked = await self._messenger.ask(errand)
         finally:
             if not is_asked:
-                manager.runs.show(ids, "")
+                manager.runs.questions.show(ids, "")
         return is_asked
 
     async def _tell(self, errand: Errand, manager: SubAgentManager) -> bool:

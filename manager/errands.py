@@ -73,7 +73,7 @@ class Errands:
         """
         errands = [
             self._errand(Way.ASK, run.owner, [run])
-            for run in self._runs.unshown_questions()
+            for run in self._runs.questions.unshown()
             if not self._has_turn(run.owner)
         ]
         owners = (*self._runs.results.outbox.owners(), *self._log.lost_owners())
@@ -89,7 +89,7 @@ class Errands:
             return False
         ids = {run.run_id for run in errand.runs}
         if errand.way is Way.ASK:
-            return ids <= {run.run_id for run in self._runs.unshown_questions()}
+            return ids <= {run.run_id for run in self._runs.questions.unshown()}
         pending = self._runs.results.outbox.pending(errand.owner)
         lost = {record.turn_id for record in self._log.lost_of(errand.owner)}
         return ids <= {RunId(row.delivery_id) for row in pending} and all(
@@ -99,7 +99,7 @@ class Errands:
     def _of_results(
         self, owner: OwnerId, runs: list[Run], settings: Settings, *, is_off: bool
     ) -> Iterator[Errand]:
-        worn_out = self._runs.results.tried_too_often(settings.delivery.max_attempts)
+        worn_out = self._runs.results.tried_too_often(owner, settings.delivery.max_attempts)
         unanswered = {} if is_off else self._unanswered(owner)
         at_work = self._runs.turns_at_work() & unanswered.keys()
         told: list[Run] = []

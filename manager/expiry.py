@@ -9,10 +9,11 @@ import asyncio
 import logging
 import shutil
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
-from .models import TERMINAL, DeliveryState, RunState, SessionId
+from .daily import days_before
+from .models import ON_THE_WAY, TERMINAL, RunState, SessionId
 from .services import Services
 from .store.protocol import Store
 from .workdir import session_folder
@@ -21,11 +22,8 @@ logger = logging.getLogger(__name__)
 
 _BATCH = 50
 """Sessions that are asked for at once."""
-_MOST_DAYS = 36_500
-"""Longer ago than any store is old, and still a date."""
 
 _UNFINISHED = tuple(state for state in RunState if state not in TERMINAL)
-_ON_THE_WAY = (DeliveryState.PENDING, DeliveryState.CLAIMED, DeliveryState.HANDED)
 
 
 class Expiry:
@@ -53,7 +51,7 @@ class Expiry:
         days = self._services.settings().session_expiry_days
         if not days:
             return 0
-        before = self._services.clock.now() - timedelta(days=min(days, _MOST_DAYS))
+        before = days_before(self._services.clock.now(), days)
         stay: set[SessionId] = set()
         gone = 0
         while batch := await self._batch(before, stay):
@@ -81,7 +79,7 @@ async def is_unused(store: Store, session: SessionId, before: datetime) -> bool:
         return False
     if await store.list_runs(session, states=_UNFINISHED, limit=1):
         return False
-    results = await store.load_deliveries(session, states=_ON_THE_WAY)
+    results = await store.load_deliveries(session, states=ON_THE_WAY)
     return all(result.created_at < before for result in results)
 
 

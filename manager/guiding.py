@@ -33,8 +33,9 @@ class Guiding:
         if not text.strip():
             raise InvalidArgument("answer", "must not be empty")
         run = await self._reader.run(task_id, asker)
-        if not self._runs.answer(run.run_id, text):
-            mine = [each for each in self._runs.questions() if self._reader.may_read(each, asker)]
+        questions = self._runs.questions
+        if not questions.answer(run.run_id, text):
+            mine = [each for each in questions.open() if self._reader.may_read(each, asker)]
             raise NoOpenQuestion(run.run_id, [each.run_id for each in mine])
         return run
 

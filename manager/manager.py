@@ -116,10 +116,11 @@ class SubAgentManager:
             self._roster,
             self.board,
             session=Lookups(
-                find_turn=self._find_turn,
-                find_run=self._find_run,
+                # the desks are made after this
+                find_turn=lambda turn_id: self._turns.find(turn_id),
+                find_run=lambda run_id: self._runs.find(run_id),
                 remembers=self._state.remembers,
-                ask=self._ask,
+                ask=lambda run_id, question: self._runs.questions.ask(run_id, question),
             ),
         )
 
@@ -218,13 +219,7 @@ class SubAgentManager:
         Returns:
             Those removed, and those left because they are at work.
         """
-        removed: list[SubAgentConfig] = []
-        busy: list[SubAgentConfig] = []
-        for config in self._roster.dynamic():
-            if config.owner == asker.owner and not config.protected:
-                gone = await self._agents.clear_away(config)
-                (removed if gone else busy).append(config)
-        return removed, busy
+        return await self._agents.remove_all(asker)
 
     async def protect(self, name: str, asker: Asker) -> SubAgentConfig:
         """Let an agent outlive its turn."""
@@ -334,7 +329,7 @@ class SubAgentManager:
             for run in runs
             if run.state is RunState.WAITING and run.owner == turn.asker.owner
         ]
-        self._runs.show(asking, turn.turn_id)
+        self._runs.questions.show(asking, turn.turn_id)
 
     def hand_over(self, run_id: RunId, turn: Turn) -> None:
         """Nobody waits for this foreground run any more: it goes on in the background."""
@@ -383,12 +378,3 @@ class SubAgentManager:
     def router_prompt(self) -> str:
         """What the main agent is told about sub-agents; constant for the same settings."""
         return router_prompt(self.settings)
-
-    async def _ask(self, run_id: RunId, question: str) -> str | None:
-        return await self._runs.ask(run_id, question)
-
-    async def _find_run(self, run_id: RunId) -> Run:
-        return await self._runs.find(run_id)
-
-    def _find_turn(self, turn_id: str) -> Turn | None:
-        return self._turns.find(turn_id)

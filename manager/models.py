@@ -78,6 +78,10 @@ class DeliveryState(StrEnum):
     CLOSED = "closed"
 
 
+ON_THE_WAY = (DeliveryState.PENDING, DeliveryState.CLAIMED, DeliveryState.HANDED)
+"""States of a result that has not reached its owner for good."""
+
+
 class TurnEnd(StrEnum):
     """How a turn of the main agent ended, or ended for us."""
 
@@ -307,6 +311,11 @@ class Delivery:
     lease_until: datetime | None = None
     attempts: int = 0
     created_at: datetime
+
+
+def delivery_of(run: Run, at: datetime) -> Delivery:
+    """The result of a run that ends now, on its way to the run's owner."""
+    return Delivery(delivery_id=run.run_id, session=run.session, owner=run.owner, created_at=at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

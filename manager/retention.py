@@ -4,16 +4,14 @@ Chats that nobody uses go as a whole, see `expiry.py`; this is about what a chat
 """
 
 import logging
-from datetime import datetime, timedelta
 
+from .daily import days_before
 from .services import Services
 
 logger = logging.getLogger(__name__)
 
 _BATCH = 1_000
 """Rows of each table that go in one transaction: the writes of runs come in between."""
-_MOST_DAYS = 36_500
-"""Longer ago than any store is old, and still a date."""
 
 
 class Retention:
@@ -28,20 +26,15 @@ class Retention:
         Raises:
             StoreError: The store cannot be written; what has gone until then is gone.
         """
-        kept = self._services.settings().retention
+        kept, now = self._services.settings().retention, self._services.clock.now()
         gone = 0
         while rows := await self._services.store.delete_old(
-            events_before=self._before(kept.events_days),
-            steps_before=self._before(kept.steps_days),
-            runs_before=self._before(kept.runs_days),
+            events_before=days_before(now, kept.events_days),
+            steps_before=days_before(now, kept.steps_days),
+            runs_before=days_before(now, kept.runs_days),
             limit=_BATCH,
         ):
             gone += rows
         if gone:
             logger.info("%d old rows were deleted", gone)
         return gone
-
-    def _before(self, days: int) -> datetime:
-        """The time before which something is old; 0 days keep it for ever."""
-        days = min(days or _MOST_DAYS, _MOST_DAYS)
-        return self._services.clock.now() - timedelta(days=days)

@@ -15,7 +15,7 @@ from .daily import every_day
 from .errors import ShuttingDown
 from .expiry import Expiry, erase, is_unused
 from .manager import SubAgentManager
-from .models import Delivery, Failure, Run, SessionId, SessionRecord, StopReason
+from .models import Failure, Run, SessionId, SessionRecord, StopReason, delivery_of
 from .retention import Retention
 from .runs.budget import DayTokens, day_start
 from .runs.endings import interrupted
@@ -222,10 +222,8 @@ class Sessions:
         # nobody waits for it any more: its owner is to hear of it
         ended = interrupted(replace(run, background=True), failure, now)
         ended = await keep_artifacts(ended, self._services.files)
-        delivery = Delivery(
-            delivery_id=run.run_id, session=run.session, owner=run.owner, created_at=now
-        )
-        await self._services.store.write_run(RunWrite(run=ended, delivery=delivery))
+        write = RunWrite(run=ended, delivery=delivery_of(ended, now))
+        await self._services.store.write_run(write)
         logger.warning("Run %s was cut off by a restart", run.run_id)
 
     def _caps(self) -> Caps:

@@ -87,7 +87,8 @@ class TurnDesk:
                 else:
                     self._runs.hand_over(run_id)
             # what this turn was asked and did not answer is asked anew
-            self._runs.show(self._runs.shown_to(turn.turn_id), "")
+            questions = self._runs.questions
+            questions.show([run.run_id for run in questions.shown_to(turn.turn_id)], "")
             await self._runs.results.settle(turn, end)
             await self._log.end(turn, end)
             if cut_off:

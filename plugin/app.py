@@ -235,7 +235,7 @@ class App:
             taken_up=TakenUpRuns(static, sessions, self.bus),
             commands=Commands(sessions, static, self._languages),
             host_commands=HostCommands(sessions, turns, self._messenger, self._languages),
-            answers=ChatAnswers(sessions, self._languages),
+            answers=ChatAnswers(self._context, sessions, self._languages),
             progress=Progress(current, self._messenger, self._languages, self.bus, self._clock),
         )
 

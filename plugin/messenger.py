@@ -16,6 +16,7 @@ from ..manager.messenger import Errand, Messenger
 from ..manager.models import Artifact, Run, RunState, SessionId
 from .chat_switch import ChatSwitch
 from .child_event import is_admin_id
+from .command_texts import shortened, who
 from .languages import Languages
 from .wake_event import WakeEvent, drop_empty
 from .webchat import until_page_is_free
@@ -100,17 +101,14 @@ class AstrBotMessenger(Messenger):
 
     def _result(self, run: Run) -> MessageChain:
         key = "result.done" if run.state is RunState.COMPLETED else "result.not_done"
-        words = run.last_text or "-"
-        if len(words) > _SHOWN:
-            words = f"{words[:_SHOWN]}..."
         text = self._languages.text(
             key,
             run.session,
-            name=run.agent or (run.task.label if run.task else run.run_id),
+            name=who(run),
             task_id=run.run_id,
             state=self._languages.text(f"state.{run.state}", run.session),
             reason=run.failure.message if run.failure else "",
-            text=words,
+            text=shortened(run.last_text or "-", _SHOWN),
         )
         made = [_component(item) for item in run.artifacts[:_FILES] if item.path]
         return MessageChain(chain=[Plain(text), *made])
@@ -124,11 +122,7 @@ class AstrBotMessenger(Messenger):
 
 
 def _wake_text(errand: Errand) -> str:
-    tasks = ", ".join(
-        dict.fromkeys(
-            run.agent or (run.task.label if run.task else run.run_id) for run in errand.runs
-        )
-    )
+    tasks = ", ".join(dict.fromkeys(map(who, errand.runs)))
     if errand.lost:
         return (
             "[Sub-agents] The bot was restarted in the middle of its work. This message is not "

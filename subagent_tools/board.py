@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from ..manager import SubAgentError
 from ..manager.child_desk import ChildDesk
 from ..manager.host import ChildTool, ChildToolReply
 from ..manager.shared_context import view
-from .arguments import Arguments, validation_text
-from .replies import error_text
+from .arguments import Arguments
+from .child_calling import call_child_tool
 from .spec import CallContext, ToolSpec, plain_schema
 
 _CONTENT = Field(min_length=1, max_length=20_000, description="The note.")
@@ -100,8 +99,14 @@ def board_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
     if desk.board is None:
         return ()
 
-    async def send(arguments: Mapping[str, Any]) -> ChildToolReply:
-        return await _send(desk, arguments)
+    async def send(arguments: ChildPostArguments) -> str:
+        entry = await desk.post(arguments.context_type, arguments.content, target=arguments.target)
+        return f"Note {entry.seq} is on the board for {entry.target}."
+
+    async def call(arguments: Mapping[str, Any]) -> ChildToolReply:
+        return await call_child_tool(
+            ChildPostArguments, send, arguments, undone="Nothing was posted."
+        )
 
     return (
         ChildTool(
@@ -109,18 +114,6 @@ def board_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
             description="Put a note on the notice board of this chat's agents. You are named as "
             "its sender. Use it for findings others need, and for what you are doing now.",
             parameters=_CHILD_PARAMETERS,
-            call=send,
+            call=call,
         ),
     )
-
-
-async def _send(desk: ChildDesk, arguments: Mapping[str, Any]) -> ChildToolReply:
-    try:
-        checked = ChildPostArguments.model_validate(dict(arguments))
-        entry = await desk.post(checked.context_type, checked.content, target=checked.target)
-    except ValidationError as error:
-        problems = validation_text(error, ChildPostArguments)
-        return ChildToolReply(text=f"Error: {problems} Nothing was posted.", is_error=True)
-    except SubAgentError as error:
-        return ChildToolReply(text=error_text(error), is_error=True)
-    return ChildToolReply(text=f"Note {entry.seq} is on the board for {entry.target}.")

@@ -51,7 +51,7 @@ async def running_notes(manager: SubAgentManager, turn: Turn, *, compressed: boo
     """
     arrived = await manager.collect(turn, most=_ARRIVED)
     live = [run for run in manager.runs.live() if run.owner == turn.asker.owner]
-    unshown = {run.run_id for run in manager.runs.unshown_questions()}
+    unshown = {run.run_id for run in manager.runs.questions.unshown()}
     told = live if compressed else [run for run in live if run.run_id in unshown]
     manager.show_questions(told, turn)
     parts = []

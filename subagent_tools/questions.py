@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from ..manager import SubAgentError
 from ..manager.child_desk import ChildDesk
 from ..manager.host import ChildTool, ChildToolReply
-from .arguments import Arguments, validation_text
-from .replies import error_text
+from .arguments import Arguments
+from .child_calling import call_child_tool
 from .spec import CallContext, ToolSpec, plain_schema
 
 
@@ -59,8 +58,11 @@ def ask_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
     if desk.ask_principal is None:
         return ()
 
-    async def ask(arguments: Mapping[str, Any]) -> ChildToolReply:
-        return await _ask(desk, arguments)
+    async def ask(arguments: AskArguments) -> str:
+        return await desk.ask(arguments.question, arguments.options)
+
+    async def call(arguments: Mapping[str, Any]) -> ChildToolReply:
+        return await call_child_tool(AskArguments, ask, arguments, undone="Nothing was asked.")
 
     return (
         ChildTool(
@@ -69,17 +71,6 @@ def ask_tools(desk: ChildDesk) -> tuple[ChildTool, ...]:
             "you cannot find out and cannot safely assume.",
             parameters=_ASK_PARAMETERS,
             read_only=True,
-            call=ask,
+            call=call,
         ),
     )
-
-
-async def _ask(desk: ChildDesk, arguments: Mapping[str, Any]) -> ChildToolReply:
-    try:
-        checked = AskArguments.model_validate(dict(arguments))
-        return ChildToolReply(text=await desk.ask(checked.question, checked.options))
-    except ValidationError as error:
-        problems = validation_text(error, AskArguments)
-        return ChildToolReply(text=f"Error: {problems} Nothing was asked.", is_error=True)
-    except SubAgentError as error:
-        return ChildToolReply(text=error_text(error), is_error=True)

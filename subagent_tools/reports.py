@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from ..manager import Run, RunId, RunState, WaitOutcome
+from ..manager.excerpt import without_middle
 from ..manager.fence import fenced
 from ..manager.models import RunKind, ToolUse
 from ..manager.runs.recorder import UNKNOWN_TOOLS
@@ -177,14 +178,11 @@ def nowhere(run_id: RunId) -> None:
 
 def excerpt(text: str, limit: int, *, run_id: str) -> str:
     """Head and tail of a long text, with a mark that says how to read the rest."""
-    if len(text) <= limit:
-        return text
-    head = limit * 2 // 3
-    end = len(text) - (limit - head)
-    return (
-        f"{text[:head]}\n[... {end - head} characters left out; read them with "
-        f'`read_subagent_result`, task_id "{run_id}", offset {head} ...]\n{text[end:]}'
-    )
+
+    def how(offset: int) -> str:
+        return f'; read them with `read_subagent_result`, task_id "{run_id}", offset {offset}'
+
+    return without_middle(text, limit, hint=how)
 
 
 def one_line(text: str, most: int) -> str:

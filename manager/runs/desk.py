@@ -29,6 +29,7 @@ from .graph import Gate
 from .line import Ticket
 from .missed import MissedEnds
 from .outbox import Outbox
+from .questions import Questions
 from .results import ResultDesk
 from .shielding import carry_through
 from .state import advance
@@ -89,6 +90,8 @@ class RunDesk:
         self._early: dict[RunId, StopReason | None] = {}
         """Being written, and why they are to stop as soon as they are."""
         self._children = children
+        self.questions = Questions(self._live)
+        """What the runs ask."""
         outbox = Outbox(session, services.store)
         self._missed = MissedEnds(session, services, supervisor, outbox)
         self.results = ResultDesk(session, services, outbox, self._missed, runs=self)
@@ -272,7 +275,7 @@ class RunDesk:
     async def group(self, group_id: GroupId) -> list[Run]:
         """The runs of a group in the order of their call; empty when there is none."""
         stored = await self._services.store.list_runs(self._session, group=group_id, limit=_MOST)
-        runs = [await self.find(run.run_id) for run in stored]
+        runs = [self._in_memory(run.run_id) or run for run in stored]
         return sorted(runs, key=lambda run: run.task.position if run.task else 0)
 
     async def find(self, run_id: str) -> Run:
@@ -282,23 +285,21 @@ class RunDesk:
             RunNotFound: There is none of that id here.
         """
         key = RunId(run_id)
-        if key in self._live:
-            return self._live[key].run
-        run = self._ended.get(key) or self._left.get(key)
-        run = run or await self._services.store.get_run(self._session, key)
+        run = self._in_memory(key) or await self._services.store.get_run(self._session, key)
         if run is None:
             raise RunNotFound(run_id, [*self._live, *self._ended])
         return run
 
+    def _in_memory(self, run_id: RunId) -> Run | None:
+        """A run as it stands where that is newer than the store; None: the store knows it."""
+        if (execution := self._live.get(run_id)) is not None:
+            return execution.run
+        return self._ended.get(run_id) or self._left.get(run_id)
+
     async def of_agent(self, agent: str) -> list[Run]:
         """The newest runs of an agent, newest first, as they stand."""
         stored = await self._services.store.list_runs(self._session, agent=agent)
-        return [await self.find(run.run_id) for run in stored]
-
-    async def recent(self, limit: int) -> list[Run]:
-        """The newest runs of the session, newest first, live ones as they stand."""
-        stored = await self._services.store.list_runs(self._session, limit=limit)
-        return [self._live[run.run_id].run if run.run_id in self._live else run for run in stored]
+        return [self._in_memory(run.run_id) or run for run in stored]
 
     async def wait(
         self, run_ids: Sequence[RunId], *, wait_for_all: bool, timeout_seconds: float
@@ -347,45 +348,10 @@ class RunDesk:
             await asyncio.wait([execution.done for execution in executions])
         return [execution.run for execution in executions]
 
-    async def ask(self, run_id: RunId, question: str) -> str | None:
-        """Let a run wait for an answer; None when nobody gave one in time.
-
-        Raises:
-            RunNotFound: It is not at work here.
-        """
-        if (execution := self._live.get(run_id)) is None:
-            raise RunNotFound(run_id)
-        return await execution.ask(question)
-
-    def answer(self, run_id: RunId, text: str) -> bool:
-        """Answer the open question of a run; False when it has none."""
-        execution = self._live.get(run_id)
-        return execution is not None and execution.asking.answer(text)
-
     def steer(self, run_id: RunId, text: str) -> bool:
         """Let a run's child be told something before its next model call; False: it is over."""
         execution = self._live.get(run_id)
         return execution is not None and execution.steer(text)
-
-    def questions(self) -> list[Run]:
-        """Runs that wait for an answer, oldest first."""
-        return [each.run for each in self._live.values() if each.asking.is_open]
-
-    def unshown_questions(self) -> list[Run]:
-        """Those of `questions` that nobody has been shown."""
-        waiting = (each for each in self._live.values() if each.asking.is_open)
-        return [each.run for each in waiting if not each.asking.shown_to]
-
-    def show(self, run_ids: Collection[RunId], to: str) -> None:
-        """Note who has been shown the open questions of runs; "" is nobody any more."""
-        for run_id in run_ids:
-            if execution := self._live.get(run_id):
-                execution.asking.show(to)
-
-    def shown_to(self, who: str) -> list[RunId]:
-        """Runs whose open questions only this taker has been shown."""
-        waiting = (each for each in self._live.values() if each.asking.is_open)
-        return [each.run.run_id for each in waiting if each.asking.shown_to == who]
 
     def hand_over(self, run_id: RunId) -> None:
         """Make a foreground run a background one, also when it is over but nobody was told."""

@@ -24,6 +24,7 @@ from .execution_ports import ExecutionPorts
 from .graph import Gate
 from .line import Ticket
 from .missed import write_end
+from .pausing import pause
 from .phases import Phases
 from .recorder import RecorderPorts, RunRecorder
 from .resume import answered_note, stored_seq
@@ -330,7 +331,7 @@ class Execution:
         steps, messages = self._recorder.take_unwritten() if self._recorder else ((), ())
         write = RunWrite(run=run, steps=steps, messages=messages, delivery=ports.delivery(run))
         writing = asyncio.ensure_future(write_end(ports.store, write, rows_may_go=False))
-        await self._a_while(writing)
+        await pause(ports.clock, _PATIENCE_SECONDS, until=writing)
         if writing.done() and isinstance(writing.exception(), LostRun | None):
             writing.result()
         else:
@@ -350,16 +351,6 @@ class Execution:
         except Exception:
             logger.exception("What run %s made could not be kept", run.run_id)
             return replace(run, artifacts=tuple(replace(i, path="") for i in run.artifacts))
-
-    async def _a_while(self, writing: asyncio.Future[None]) -> None:
-        """Wait for a write, but not for long."""
-        clock, over = self._ports.clock, asyncio.Event()
-        take_back = clock.call_at(clock.monotonic() + _PATIENCE_SECONDS, over.set)
-        writing.add_done_callback(lambda _: over.set())
-        try:
-            await over.wait()
-        finally:
-            take_back()
 
     def _tell_end(self, run: Run) -> None:
         ports = self._ports

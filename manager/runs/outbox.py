@@ -18,12 +18,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..errors import StoreError
-from ..models import Delivery, DeliveryState, OwnerId, SessionId, TurnEnd
+from ..models import ON_THE_WAY, Delivery, DeliveryState, OwnerId, SessionId, TurnEnd
 from ..store.protocol import Store
 
 logger = logging.getLogger(__name__)
 
-_OPEN = (DeliveryState.PENDING, DeliveryState.CLAIMED, DeliveryState.HANDED)
 _FREE = (DeliveryState.PENDING, DeliveryState.CLAIMED)
 """Any turn of the owner may take these: a claim only says who is on its way to bring them."""
 
@@ -44,7 +43,7 @@ class Outbox:
 
     async def load(self) -> None:
         """Read the open deliveries from the store."""
-        rows = await self._store.load_deliveries(self._session, states=_OPEN)
+        rows = await self._store.load_deliveries(self._session, states=ON_THE_WAY)
         self._open = {row.delivery_id: row for row in rows}
 
     def add(self, delivery: Delivery) -> None:
@@ -211,7 +210,7 @@ class Outbox:
         for state in sorted(set(self._ended.values())):
             ids = [each for each, ended in self._ended.items() if ended is state]
             try:
-                await self._store.update_deliveries(ids, expected=_OPEN, state=state)
+                await self._store.update_deliveries(ids, expected=ON_THE_WAY, state=state)
             except StoreError:
                 logger.exception("The delivery of %d results could not be stored yet", len(ids))
                 return

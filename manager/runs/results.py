@@ -10,7 +10,7 @@ from typing import Protocol
 
 from ..errors import RunNotFound
 from ..events import ResultsHanded
-from ..models import Delivery, GroupId, OwnerId, Run, RunId, SessionId, Turn, TurnEnd
+from ..models import Delivery, GroupId, OwnerId, Run, RunId, SessionId, Turn, TurnEnd, delivery_of
 from ..names import name_key
 from ..services import Services
 from ..store.rows import DamagedRow
@@ -56,12 +56,7 @@ class ResultDesk:
 
     def delivery(self, run: Run) -> Delivery:
         """The outbox row that a run's end brings."""
-        return Delivery(
-            delivery_id=run.run_id,
-            session=self._session,
-            owner=run.owner,
-            created_at=self._services.clock.now(),
-        )
+        return delivery_of(run, self._services.clock.now())
 
     def add(self, run: Run) -> None:
         """A run is over, and its end is written or will be."""
@@ -104,14 +99,9 @@ class ResultDesk:
                 break
         return found
 
-    def tried_too_often(self, most: int) -> set[str]:
-        """Ids of results that were handed over or claimed at least this often."""
-        return {
-            row.delivery_id
-            for owner in self.outbox.owners()
-            for row in self.outbox.pending(owner)
-            if row.attempts >= most
-        }
+    def tried_too_often(self, owner: OwnerId, most: int) -> set[str]:
+        """Ids of this owner's results that were handed over or claimed at least this often."""
+        return {row.delivery_id for row in self.outbox.pending(owner) if row.attempts >= most}
 
     def _groups_at_work(self) -> set[GroupId]:
         return {run.group_id for run in self._runs.live() if run.group_id is not None}

@@ -19,7 +19,7 @@ from .database import Database
 from .doctor_rows import take_any_text
 from .postgres import PostgresDatabase
 from .problems import translated
-from .sqlite import SqliteDatabase
+from .sqlite import SqliteDatabase, wal_of
 
 type Place = FileAddress | ServerAddress
 
@@ -65,11 +65,6 @@ async def changing(place: Place) -> AsyncIterator[Database]:
         yield database
     finally:
         await database.close()
-
-
-def wal_of(path: Path) -> Path:
-    """The file beside a SQLite file in which what is new stands first."""
-    return path.with_name(f"{path.name}-wal")
 
 
 def _look_at_file[T](path: Path, work: Callable[[Connection], T]) -> T:

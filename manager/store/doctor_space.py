@@ -6,18 +6,19 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from sqlalchemy import Connection, bindparam, text
 from sqlalchemy.exc import DBAPIError
 
-from ..errors import StoreLocked, StoreUnavailable
+from ..errors import StoreUnavailable
 from . import migrations
 from .address import FileAddress
-from .doctor_places import Place, look, wal_of
+from .doctor_places import Place, look
 from .doctor_report import Finding, FindingKind, StoreSize
 from .postgres import PostgresDatabase
 from .problems import translated
 from .schema import metadata
+from .sqlite import lock_of, take_lock, wal_of
 
 _MB = 1024 * 1024
 _PAYS_BYTES = 16 * _MB
@@ -101,10 +102,9 @@ def is_held(place: Place) -> bool | None:
     """
     if not isinstance(place, FileAddress):
         return None
-    path = Path(f"{place.path.resolve()}.lock")
-    if not path.exists():
+    lock = lock_of(place.path.resolve())
+    if not Path(lock.lock_file).exists():
         return False
-    lock = FileLock(path)
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -141,11 +141,8 @@ def _vacuum_file(path: Path, size: int) -> None:
     # SQLite makes the new file as a second one, and then writes it over the first by the WAL.
     if shutil.disk_usage(path.parent).free < 2 * size:
         raise StoreUnavailable(f"its disk needs {2 * size // _MB} MB of free room for this")
-    lock = FileLock(f"{path}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise StoreLocked(str(path)) from None
+    lock = lock_of(path)
+    take_lock(lock, path)
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("VACUUM")

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ..errors import StoreUnavailable
 from ..models import (
+    ON_THE_WAY,
     ConversationId,
     Delivery,
     DeliveryState,
@@ -130,8 +131,7 @@ class MemoryOutbox:
     def is_open(self, delivery_id: str) -> bool:
         """Whether a result is still on its way."""
         delivery = self._deliveries.get(delivery_id)
-        over = (DeliveryState.ACKNOWLEDGED, DeliveryState.CLOSED)
-        return delivery is not None and delivery.state not in over
+        return delivery is not None and delivery.state in ON_THE_WAY
 
     def delete(self, delivery_ids: Collection[str]) -> int:
         """Delete results; how many went."""

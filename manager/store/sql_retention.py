@@ -21,13 +21,11 @@ from sqlalchemy import (
     tuple_,
 )
 
-from ..models import DeliveryState
+from ..models import ON_THE_WAY
 from .schema import delivery, fork_context, message, run, run_event, run_step
 from .sql_runs import is_unfinished
 
-_OPEN = (DeliveryState.PENDING, DeliveryState.CLAIMED, DeliveryState.HANDED)
-
-_is_open = or_(*(delivery.c.state == state.value for state in _OPEN))
+_is_open = or_(*(delivery.c.state == state.value for state in ON_THE_WAY))
 
 _OLD_RUNS = (
     select(run.c.run_id)

@@ -31,7 +31,7 @@ class SqliteDatabase:
     def __init__(self, path: Path) -> None:
         with translated(ValueError, RuntimeError):
             self._path = path.resolve()
-        self._lock: BaseFileLock = FileLock(f"{self._path}.lock")
+        self._lock = lock_of(self._path)
         self._reader = _engine(self._path, connections=_READERS, mode="ro")
         self._writer = _engine(self._path, connections=1, mode="rwc")
         event.listen(self._writer, "begin", _begin)
@@ -84,10 +84,7 @@ class SqliteDatabase:
         if self._path.is_dir():
             raise StoreUnavailable(f"{self._path} is a folder, not a file")
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise StoreLocked(str(self._path)) from None
+        take_lock(self._lock, self._path)
 
     def _open(self) -> Connection:
         if self._is_there():
@@ -126,12 +123,34 @@ class SqliteDatabase:
 
     def _looking_engine(self) -> Engine:
         # Without a WAL the file is all there is, and SQLite need not make one in order to read.
-        frozen = {} if Path(f"{self._path}-wal").exists() else {"immutable": "1"}
+        frozen = {} if wal_of(self._path).exists() else {"immutable": "1"}
         return _engine(self._path, connections=1, mode="ro", **frozen)
 
     def _read[T](self, work: Callable[[Connection], T]) -> T:
         with self._reader.connect() as connection:
             return work(connection)
+
+
+def lock_of(path: Path) -> BaseFileLock:
+    """The lock of a SQLite file, which whoever changes the file must have; not taken yet."""
+    return FileLock(f"{path}.lock")
+
+
+def take_lock(lock: BaseFileLock, path: Path) -> None:
+    """Take the lock of a file at once.
+
+    Raises:
+        StoreLocked: Another process has it.
+    """
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise StoreLocked(str(path)) from None
+
+
+def wal_of(path: Path) -> Path:
+    """The file beside a SQLite file in which what is new stands first."""
+    return path.with_name(f"{path.name}-wal")
 
 
 async def _in[T](threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:

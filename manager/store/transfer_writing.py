@@ -10,7 +10,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, insert
 
-from ..models import Delivery, DeliveryState, Failure, Run, RunState
+from ..models import Delivery, DeliveryState, Failure, Run, RunState, delivery_of
 from . import schema, sql_events, sql_sessions
 from .codec_runs import delivery_values, run_values
 from .doctor_rows import TABLES
@@ -87,8 +87,4 @@ def _deliveries(session: ExportedSession, now: datetime) -> Iterator[Values]:
     known = {row.record.delivery_id for row in session.rows if row.stored.table is schema.delivery}
     for run in unfinished(session):
         if run.run_id not in known:
-            yield delivery_values(
-                Delivery(
-                    delivery_id=run.run_id, session=run.session, owner=run.owner, created_at=now
-                )
-            )
+            yield delivery_values(delivery_of(run, now))

@@ -5,7 +5,8 @@ from typing import Any
 
 from astrbot_plugin_subagents.manager import Turn
 from astrbot_plugin_subagents.manager.models import Delivery, DeliveryState, SessionId
-from astrbot_plugin_subagents.manager.testing import FakeHost, FakeMessenger
+from astrbot_plugin_subagents.manager.testing import FakeHost
+from astrbot_plugin_subagents.manager.testing_messenger import FakeMessenger
 
 from . import core
 from .task_calls import Crew

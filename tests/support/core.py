@@ -41,11 +41,11 @@ from astrbot_plugin_subagents.manager.testing import (
     EPOCH,
     FakeClock,
     FakeHost,
-    FakeMessenger,
     Hang,
     Script,
     make_services,
 )
+from astrbot_plugin_subagents.manager.testing_messenger import FakeMessenger
 from astrbot_plugin_subagents.subagent_tools import (
     CallContext,
     call_tool,

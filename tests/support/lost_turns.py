@@ -10,7 +10,8 @@ from astrbot_plugin_subagents.manager import Settings, Turn, TurnEnd
 from astrbot_plugin_subagents.manager.fence import fenced
 from astrbot_plugin_subagents.manager.messenger import Errand
 from astrbot_plugin_subagents.manager.models import RunId
-from astrbot_plugin_subagents.manager.testing import FakeMessenger, make_turn
+from astrbot_plugin_subagents.manager.testing import make_turn
+from astrbot_plugin_subagents.manager.testing_messenger import FakeMessenger
 from astrbot_plugin_subagents.manager.turn_record import TurnRecord
 from astrbot_plugin_subagents.subagent_tools import turn_notes
 

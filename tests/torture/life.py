@@ -24,7 +24,8 @@ from astrbot_plugin_subagents.manager.services import Services
 from astrbot_plugin_subagents.manager.sessions import Sessions
 from astrbot_plugin_subagents.manager.settings import StaticAgentSettings
 from astrbot_plugin_subagents.manager.store import SqlStore
-from astrbot_plugin_subagents.manager.testing import FakeMessenger, make_turn
+from astrbot_plugin_subagents.manager.testing import make_turn
+from astrbot_plugin_subagents.manager.testing_messenger import FakeMessenger
 from astrbot_plugin_subagents.plugin.clock import SystemClock
 from astrbot_plugin_subagents.subagent_tools import (
     CallContext,

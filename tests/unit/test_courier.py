@@ -17,7 +17,7 @@ from astrbot_plugin_subagents.manager.models import (
 )
 from astrbot_plugin_subagents.manager.settings import DeliverySettings
 from astrbot_plugin_subagents.manager.store import MemoryStore
-from astrbot_plugin_subagents.manager.testing import FakeMessenger
+from astrbot_plugin_subagents.manager.testing_messenger import FakeMessenger
 from support import core
 from support.bringing import a_stage
 from support.task_calls import a_task, start

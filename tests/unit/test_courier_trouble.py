@@ -11,7 +11,7 @@ from astrbot_plugin_subagents.manager.models import DeliveryState, Run, RunId, S
 from astrbot_plugin_subagents.manager.settings import DeliverySettings
 from astrbot_plugin_subagents.manager.store import MemoryStore
 from astrbot_plugin_subagents.manager.store.rows import DamagedRow
-from astrbot_plugin_subagents.manager.testing import FakeMessenger
+from astrbot_plugin_subagents.manager.testing_messenger import FakeMessenger
 from support import core
 from support.bringing import Stage, a_stage
 

@@ -6,7 +6,8 @@ from astrbot_plugin_subagents.manager import Asker, RunState, TurnEnd
 from astrbot_plugin_subagents.manager.errors import StoreUnavailable
 from astrbot_plugin_subagents.manager.forgetting import Forgotten
 from astrbot_plugin_subagents.manager.models import DeliveryState, OwnerId
-from astrbot_plugin_subagents.manager.testing import FakeHost, FakeMessenger
+from astrbot_plugin_subagents.manager.testing import FakeHost
+from astrbot_plugin_subagents.manager.testing_messenger import FakeMessenger
 from support import core
 from support.asking import asking
 from support.bringing import Stage

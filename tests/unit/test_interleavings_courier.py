@@ -25,11 +25,11 @@ from astrbot_plugin_subagents.manager.testing import (
     Act,
     FakeClock,
     FakeHost,
-    FakeMessenger,
     Hang,
     Say,
     Use,
 )
+from astrbot_plugin_subagents.manager.testing_messenger import FakeMessenger
 from support import core
 from support.slow_store import SlowStore, ticks
 
@@ -275,4 +275,4 @@ async def check(world: World) -> None:
     assert told + woken + world.by_turns == Counter(run.run_id for run in runs)
     assert {row.state for row in rows} <= {DeliveryState.ACKNOWLEDGED}
     assert max(messenger.most_at_once for messenger in world.messengers) <= 1
-    assert (await world.it.open()).runs.questions() == []
+    assert (await world.it.open()).runs.questions.open() == []

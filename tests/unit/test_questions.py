@@ -73,7 +73,7 @@ async def test_whoever_waits_is_told_the_question_and_its_id_at_once(
             tasks = [a_task("ask"), a_task("hang")]
             reply = await stage.it.call("task", turn, tasks=tasks)
 
-    (run,) = (await stage.it.open()).runs.questions()
+    (run,) = (await stage.it.open()).runs.questions.open()
     assert json.dumps(QUESTION) in reply
     assert f'answer with `answer_subagent`, task_id "{run.run_id}"' in reply
     assert stage.it.clock.monotonic() == 0
@@ -176,7 +176,7 @@ async def test_a_run_is_stopped_while_it_waits_for_an_answer(make_core: core.Mak
     assert (await stage.it.run(run_id)).state is RunState.CANCELLED
     assert late.startswith(f"Error: Task {run_id} has no open question.")
     manager = await stage.it.open()
-    assert manager.runs.questions() == []
+    assert manager.runs.questions.open() == []
     assert manager.runs.free_places() == 16
 
 

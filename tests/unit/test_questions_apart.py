@@ -11,7 +11,8 @@ from astrbot_plugin_subagents.manager.host import AgentRequest
 from astrbot_plugin_subagents.manager.messenger import Way
 from astrbot_plugin_subagents.manager.runs.resume import NO_ANSWER
 from astrbot_plugin_subagents.manager.settings import TaskSettings
-from astrbot_plugin_subagents.manager.testing import FakeClock, FakeMessenger
+from astrbot_plugin_subagents.manager.testing import FakeClock
+from astrbot_plugin_subagents.manager.testing_messenger import FakeMessenger
 from support import core
 from support.asking import QUESTION, ask_no_more, asking
 from support.bringing import Stage
@@ -247,7 +248,7 @@ async def test_a_thousand_runs_that_wait_for_answers_do_nothing(make_core: core.
     await stage.it.call("task", turn, tasks=tasks, background_task=True)
     manager = await stage.it.open()
     async with asyncio.timeout(core.LONG):
-        while len(manager.runs.questions()) < MANY:
+        while len(manager.runs.questions.open()) < MANY:
             await core.settled()
     before, fired = len(stage.it.events), clock.fired
 
