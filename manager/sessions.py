@@ -13,6 +13,7 @@ from .artifacts import keep_artifacts
 from .courier import Courier
 from .daily import every_day
 from .errors import ShuttingDown
+from .event_log import EventLog
 from .expiry import Expiry, erase, is_unused
 from .manager import SubAgentManager
 from .models import Failure, Run, SessionId, SessionRecord, StopReason, delivery_of
@@ -62,6 +63,7 @@ class Sessions:
         """Where there were any when this began."""
         self.courier = Courier(services, self._supervisor, self.open, lambda: self._lost_in)
         """Brings what no turn takes."""
+        self._events = EventLog(services, self._supervisor)
         self._expiry = Expiry(services, let_go=self._delete_unused)
         self._closed = False
 
@@ -78,7 +80,7 @@ class Sessions:
         """
         store = self._services.store
         await store.open()
-        await store.release_claims()
+        await store.release_claims(self._services.executor)
         unfinished = await store.unfinished_runs()
         await self._find_lost_turns()
         why_not = {run.run_id: self._why_not_resumed(run) for run in unfinished}
@@ -142,6 +144,7 @@ class Sessions:
             await self._supervisor.close()
             for manager in self._managers.values():
                 await manager.runs.results.write_missed()
+            await self._events.close()
         finally:
             self._managers.clear()
             await self._services.store.close()

@@ -100,6 +100,8 @@ class DataFolder:
             # Keys and chats will lie here.
             self.path.chmod(0o700)
             (self.path / MARKER).write_text(_MARKER_TEXT, encoding="utf-8")
+            # Within a clone neither git nor a linter is to take them up.
+            (self.path / ".gitignore").write_text("*\n", encoding="utf-8")
 
     def _in_use(self) -> str:
         running = read_instance(self.path)

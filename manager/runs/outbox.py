@@ -7,7 +7,8 @@ request that carried a text which the host keeps. All else goes back when its tu
 
 One process owns a session, so what stands in memory decides. Only ends are written: a row that was
 handed but not acknowledged is pending again after a restart, so in the store it never stopped being
-so. Claims are written: they count how often a result was brought in vain.
+so. Claims are written: they count how often a result was brought in vain. So is what a turn has read
+that goes on when we leave: it is handed to this process, and pending again if that ends first.
 
 Source: docs/decisions/0004-runs.md
 """
@@ -30,9 +31,11 @@ _FREE = (DeliveryState.PENDING, DeliveryState.CLAIMED)
 class Outbox:
     """The open deliveries of one session."""
 
-    def __init__(self, session: SessionId, store: Store) -> None:
+    def __init__(self, session: SessionId, store: Store, *, executor: str) -> None:
+        """Set it up; `executor` names this process."""
         self._session = session
         self._store = store
+        self._executor = executor
         self._open: dict[str, Delivery] = {}
         self._ended: dict[str, DeliveryState] = {}
         """Ends that are not in the store yet."""
@@ -158,7 +161,9 @@ class Outbox:
         ids = {row.delivery_id for row in held}
         self._carried -= ids
         self._passing -= ids
-        await self._end(done, DeliveryState.ACKNOWLEDGED)
+        # a turn that goes on without us may still be cut off, by the end of the process
+        is_left = end is TurnEnd.LEFT
+        await self._end(done, DeliveryState.HANDED if is_left else DeliveryState.ACKNOWLEDGED)
         return tuple(done)
 
     def give_back(self, taker: str) -> None:
@@ -210,7 +215,12 @@ class Outbox:
         for state in sorted(set(self._ended.values())):
             ids = [each for each, ended in self._ended.items() if ended is state]
             try:
-                await self._store.update_deliveries(ids, expected=ON_THE_WAY, state=state)
+                await self._store.update_deliveries(
+                    ids,
+                    expected=ON_THE_WAY,
+                    state=state,
+                    taker=self._executor if state is DeliveryState.HANDED else "",
+                )
             except StoreError:
                 logger.exception("The delivery of %d results could not be stored yet", len(ids))
                 return

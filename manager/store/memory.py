@@ -229,9 +229,9 @@ class MemoryStore(Store):
         )
 
     @override
-    async def release_claims(self) -> int:
+    async def release_claims(self, executor: str) -> int:
         self._check_open()
-        return self._outbox.release()
+        return self._outbox.release(executor)
 
     @override
     async def add_shared_entry(self, session: SessionId, entry: SharedEntry, *, keep: int) -> None:

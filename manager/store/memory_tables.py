@@ -122,9 +122,11 @@ class MemoryOutbox:
             moved.append(delivery_id)
         return moved
 
-    def release(self) -> int:
-        """Put back what was claimed or handed and not acknowledged."""
+    def release(self, executor: str) -> int:
+        """Put back what was claimed or handed, but for what this process has."""
         held = (DeliveryState.CLAIMED, DeliveryState.HANDED)
+        own = [each.delivery_id for each in self._deliveries.values() if each.taker == executor]
+        self.move(own, expected=[DeliveryState.HANDED], state=DeliveryState.ACKNOWLEDGED)
         every = list(self._deliveries)
         return len(self.move(every, expected=held, state=DeliveryState.PENDING))
 

@@ -203,8 +203,10 @@ class Store(StoreLog, Protocol):
         """
         ...
 
-    async def release_claims(self) -> int:
+    async def release_claims(self, executor: str) -> int:
         """Put every claimed or handed row back to pending: their takers are gone.
+
+        What was handed to this very process is acknowledged instead: the turn that had it went on.
 
         Returns:
             How many were put back.

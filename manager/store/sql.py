@@ -217,8 +217,8 @@ class SqlStore(Store):
         )
 
     @override
-    async def release_claims(self) -> int:
-        return await self._db.write(sql_deliveries.release)
+    async def release_claims(self, executor: str) -> int:
+        return await self._db.write(sql_deliveries.release, executor)
 
     @override
     async def add_shared_entry(self, session: SessionId, entry: SharedEntry, *, keep: int) -> None:

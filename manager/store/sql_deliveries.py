@@ -36,6 +36,9 @@ _MOVE = (
     .returning(delivery.c.delivery_id)
 )
 _RELEASE = update(delivery).where(_IN_STATES)
+_READ_BY = update(delivery).where(
+    delivery.c.state == bindparam("in_state"), delivery.c.taker == bindparam("by")
+)
 
 
 def add(connection: Connection, item: Delivery) -> None:
@@ -80,8 +83,17 @@ def move(
     return [delivery_id for delivery_id in delivery_ids if delivery_id in moved]
 
 
-def release(connection: Connection) -> int:
-    """Put back what was claimed or handed and not acknowledged."""
+def release(connection: Connection, executor: str) -> int:
+    """Put back what was claimed or handed, but for what this process has."""
+    connection.execute(
+        _READ_BY,
+        {
+            "in_state": DeliveryState.HANDED.value,
+            "by": executor,
+            "state": DeliveryState.ACKNOWLEDGED.value,
+            "taker": "",
+        },
+    )
     values = {
         "in_states": [DeliveryState.CLAIMED.value, DeliveryState.HANDED.value],
         "state": DeliveryState.PENDING.value,

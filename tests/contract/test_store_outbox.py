@@ -116,8 +116,8 @@ async def test_releasing_claims_puts_back_what_nobody_acknowledged(store: Store)
     foreign = replace(states[HANDED], delivery_id="foreign", session=OTHER_CHAT)
     await put(store, [*{**states, CLAIMED: leased}.values(), foreign])
 
-    assert await store.release_claims() == 3
-    assert await store.release_claims() == 0
+    assert await store.release_claims("process1") == 3
+    assert await store.release_claims("process1") == 0
 
     assert await everything(store) == [
         states[PENDING],
@@ -176,3 +176,19 @@ async def test_one_senders_notes_are_cleared_without_regard_to_case(store: Store
     assert await store.load_shared_entries(CHAT) == [a_note(2, sender="Clerk")]
     assert await store.delete_shared_entries(CHAT) == 1
     assert await store.load_shared_entries(CHAT) == []
+
+
+async def test_what_this_process_was_handed_is_read_and_what_another_was_is_not(
+    store: Store,
+) -> None:
+    mine, theirs = (
+        replace(a_delivery(a_run(name)), state=HANDED, taker=name) for name in ("mine", "theirs")
+    )
+    await put(store, [mine, theirs])
+
+    assert await store.release_claims("mine") == 1
+
+    assert await everything(store) == [
+        replace(mine, state=DeliveryState.ACKNOWLEDGED, taker=""),
+        replace(theirs, state=PENDING, taker=""),
+    ]

@@ -48,9 +48,16 @@ MACHINE_PATH = re.compile(rf"(?<![\w.}}$])/({FOLDERS})/")
 REGISTRY_HOST = re.compile(r"\b(pypi|npmjs|pythonhosted)" + r"\.org\b")
 
 
+DEMO_MARK = ".astrbot_plugin_subagents_demo"
+
+
 def files(*suffixes: str) -> Iterator[tuple[str, Path]]:
     """Our files with one of the suffixes, as (path from the root, file)."""
     for folder, folders, names in ROOT.walk():
+        if DEMO_MARK in names:
+            # the data of a demo, with a copy of the plugin in it
+            folders.clear()
+            continue
         # Hidden folders hold environments and caches, but for those with files of ours.
         folders[:] = [
             f for f in folders if f in {".ci", ".astrbot-plugin"} or not f.startswith(".")

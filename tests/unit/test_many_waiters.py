@@ -57,6 +57,9 @@ async def story(files: Path) -> None:
             for _ in range(MANY)
         ]
         await core.settled()
+        # what has happened until now is written down once
+        it.clock.advance(5)
+        await core.settled()
 
         before = loop.calls
         for _ in range(50):

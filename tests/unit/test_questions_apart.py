@@ -250,6 +250,8 @@ async def test_a_thousand_runs_that_wait_for_answers_do_nothing(make_core: core.
     async with asyncio.timeout(core.LONG):
         while len(manager.runs.questions.open()) < MANY:
             await core.settled()
+    # what has happened until now is written down once
+    await stage.pass_time(5)
     before, fired = len(stage.it.events), clock.fired
 
     for _ in range(9):

@@ -235,6 +235,7 @@ def test_the_marker_tells_what_made_the_folder(tmp_path: Path) -> None:
     folder.close()
 
     assert "make run" in (tmp_path / MARKER).read_text()
+    assert (tmp_path / ".gitignore").read_text() == "*\n"
 
 
 def test_every_package_that_is_shipped_is_copied() -> None:
