@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from .errors import NotPermitted, RunNotFound
-from .models import Asker, GroupId, MessageBody, Run, RunId
+from .models import Asker, GroupId, MessageBody, Run, RunId, RunStep
 from .roster import Roster
 from .runs.desk import RunDesk
 from .store.protocol import Store
@@ -52,9 +52,15 @@ class RunReader:
         return list(found.values())
 
     async def transcript(self, run: Run) -> list[MessageBody]:
-        """The messages of a run that the store has, oldest first; a fork's own ones."""
+        """The messages of a run that the store has, oldest first; a fork's own ones.
+
+        Where its agent is gone, and the messages with it, its tool calls as the journal has them.
+        """
         rows = await self._store.load_messages(run.conversation, newest=_MOST_MESSAGES)
-        return [row.body for row in rows if row.run_id == run.run_id]
+        if own := [row.body for row in rows if row.run_id == run.run_id]:
+            return own
+        steps = await self._store.run_steps(run.run_id)
+        return [body for step in steps for body in _as_messages(step)]
 
     async def unfinished_or_newest(self, names: Sequence[str], asker: Asker) -> list[RunId]:
         """All unfinished runs of these agents that the asker may read, else each one's newest.
@@ -82,3 +88,11 @@ class RunReader:
             if not group:
                 raise
             return group
+
+
+def _as_messages(step: RunStep) -> tuple[MessageBody, MessageBody]:
+    function = {"name": step.name, "arguments": step.arguments}
+    return (
+        {"role": "assistant", "content": "", "tool_calls": [{"function": function}]},
+        {"role": "tool", "content": step.output},
+    )

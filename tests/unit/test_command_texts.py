@@ -225,7 +225,7 @@ def test_a_transcript_shows_who_said_and_called_what() -> None:
 def test_a_transcript_without_a_word_says_so(bodies: list[dict[str, Any]]) -> None:
     text = transcript_text(a_run(), bodies, saying("ru-RU"))
 
-    assert text.splitlines()[1:] == ["Сообщений пока нет."]
+    assert text.splitlines()[1:] == ["Ни сообщений, ни вызовов инструментов нет."]
 
 
 def test_of_a_long_transcript_the_newest_end_is_shown() -> None:
