@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .errors import AgentNotFound, AlreadyRunning, InvalidArgument, LimitReached, SubAgentError
-from .models import ConversationId, Origin, OwnerId, Run, RunId, SessionId, SubAgentConfig, Turn
+from .models import AgentName, Origin, OwnerId, Run, RunId, SessionId, SubAgentConfig, Turn
+from .names import name_key
 from .roster import Roster
 from .runs.desk import RunDesk
 from .services import Services
@@ -33,7 +34,7 @@ class Delegation:
             images = await self._services.host.admit_images(image_urls, turn) if image_urls else ()
             # looked up again: checking images takes a while
             agent = self.agent(name, turn)
-            self._refuse_double(agent, task, images, turn.asker.owner)
+            self.refuse_double(agent.name, task, images, turn.asker.owner)
             run = self._new_run(agent, task, turn, images)
             return await self._start(replace(run, background=background), turn)
         except SubAgentError:
@@ -71,31 +72,28 @@ class Delegation:
             raise AgentNotFound(name, usable)
         return agent
 
-    def conversation_of(self, run: Run, run_id: RunId) -> ConversationId:
-        """The conversation in which a run is done once more under a new id.
-
-        Raises:
-            AgentNotFound: Its agent is gone.
-            AlreadyRunning: The same is under way already.
-        """
-        if run.agent is None:
-            return ConversationId(run_id)
-        agent = self._roster.get(run.agent)
-        self._refuse_double(agent, run.input, run.image_urls, run.owner)
-        return agent.conversation
-
-    def _refuse_double(
-        self, agent: SubAgentConfig, task: str, images: Sequence[str], owner: OwnerId
+    def refuse_double(
+        self, agent: AgentName | None, task: str, images: Sequence[str], owner: OwnerId
     ) -> None:
         """Refuse a brief that this agent is working on for the same user.
 
         A model whose memory of the call is gone, or that is impatient, gives it again.
+
+        Args:
+            agent: None means the unnamed copies.
+            task: The brief.
+            images: What goes with it.
+            owner: For whom.
+
+        Raises:
+            AlreadyRunning: It is under way.
         """
         brief = " ".join(task.split())
-        for run in self._runs.live(agent.name):
+        key = agent and name_key(agent)
+        for run in self._runs.live():
             same = " ".join(run.input.split()) == brief and set(run.image_urls) == set(images)
-            if same and run.owner == owner:
-                raise AlreadyRunning(agent.name, run.run_id)
+            if same and run.owner == owner and (run.agent and name_key(run.agent)) == key:
+                raise AlreadyRunning(name_of(run), run.run_id)
 
     def _new_run(
         self, agent: SubAgentConfig, task: str, turn: Turn, images: tuple[str, ...]
@@ -120,6 +118,11 @@ class Delegation:
         except SubAgentError:
             turn.children.discard(run.run_id)
             raise
+
+
+def name_of(run: Run) -> str:
+    """What people call a run by: its agent, else the name of its task."""
+    return run.agent or (run.task.label if run.task else run.run_id)
 
 
 def is_for(agent: SubAgentConfig, turn: Turn) -> bool:

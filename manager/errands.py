@@ -6,9 +6,10 @@ is decided on the others.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from .messenger import Errand, Way
-from .models import Asker, OwnerId, Run, RunId, RunState, SessionId
+from .models import Asker, Origin, OwnerId, Run, RunId, RunState, SessionId
 from .runs.desk import RunDesk
 from .settings import Settings
 from .turn_log import TurnLog
@@ -18,6 +19,8 @@ _MOST = 50
 """Results of one errand; more come with the next."""
 _LOOKED_AT = 1_000
 """Results of one user that are looked at: many of them may be worth no turn."""
+_LONGEST_CHAIN = 3
+"""Wake-up turns that come one out of another without a word of a user."""
 
 
 class Errands:
@@ -99,7 +102,10 @@ class Errands:
     def _of_results(
         self, owner: OwnerId, runs: list[Run], settings: Settings, *, is_off: bool
     ) -> Iterator[Errand]:
-        worn_out = self._runs.results.tried_too_often(owner, settings.delivery.max_attempts)
+        most = settings.delivery.max_attempts
+        worn_out = self._runs.results.tried_too_often(owner, most)
+        # not even a message brings these: they wait for the next turn of their owner
+        given_up = self._runs.results.tried_too_often(owner, 2 * most)
         unanswered = {} if is_off else self._unanswered(owner)
         at_work = self._runs.turns_at_work() & unanswered.keys()
         told: list[Run] = []
@@ -110,11 +116,11 @@ class Errands:
                 continue
             relays = settings.delivery.mode == "relay" and run.origin.turn_id not in unanswered
             is_told = is_off or (self._wakes(run) and (relays or run.run_id in worn_out))
-            (told if is_told else rest).append(run)
+            (told if is_told and run.run_id not in given_up else rest).append(run)
         if told:
             yield self._errand(Way.TELL, owner, told[:_MOST])
         lost = [record for turn_id, record in unanswered.items() if turn_id not in at_work]
-        if any(map(self._wakes, rest)) or lost:
+        if lost or any(self._wakes(run) for run in rest if run.run_id not in given_up):
             yield self._errand(Way.WAKE, owner, rest[:_MOST], lost)
 
     def _unanswered(self, owner: OwnerId) -> dict[str, TurnRecord]:
@@ -133,7 +139,8 @@ class Errands:
             way=way,
             session=self._session,
             owner=owner,
-            origin=origins[-1],
+            # what a wake-up turn starts is one step further from the word of a user
+            origin=replace(origins[-1], generation=max(each.generation for each in origins) + 1),
             runs=tuple(runs),
             lost=tuple(lost),
             errand_id=self._new_id(),
@@ -142,8 +149,14 @@ class Errands:
     def _wakes(self, run: Run) -> bool:
         """Whether a result is worth a turn of its own.
 
-        What somebody stopped, and what a turn waited for that is gone, waits for the next turn
-        instead.
+        What somebody stopped, what a turn waited for that is gone, and what ends a long chain of
+        wake-ups, waits for the next turn instead.
         """
         is_new = run.background and run.state is not RunState.CANCELLED
+        is_new = is_new and not wakes_nobody(run.origin)
         return is_new and run.run_id not in self._held
+
+
+def wakes_nobody(origin: Origin) -> bool:
+    """Whether results of what is asked for there wait for a message: a chain must have an end."""
+    return origin.generation >= _LONGEST_CHAIN

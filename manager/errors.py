@@ -15,6 +15,7 @@ SubAgentError
  |- RunNotFinished
  |- RunAlreadyFinished
  |- AlreadyRunning         the same brief is under way at the same agent
+ |- PredecessorMissing     what a task builds on is not completed
  |- NoOpenQuestion         the run waits for no answer
  |- IllegalTransition      a state change that the table does not know
  |- FeatureOff             switched off by a setting, or in this chat
@@ -207,6 +208,26 @@ class AlreadyRunning(SubAgentError):
         self.name = name
         self.run_id = run_id
         super().__init__(f"Sub-agent {name!r} has this very task already: task {run_id}.")
+
+
+class PredecessorMissing(SubAgentError):
+    """A task cannot be done once more, since what it builds on is not completed.
+
+    Attributes:
+        run_id: The task.
+        label: The name of the one that it builds on.
+        first: That one's id: it is to be done once more first.
+    """
+
+    code = "predecessor_missing"
+
+    def __init__(self, run_id: str, label: str, first: str) -> None:
+        self.run_id = run_id
+        self.label = label
+        self.first = first
+        super().__init__(
+            f"Task {run_id} needs the result of {label!r}, task {first}, which is not completed."
+        )
 
 
 class NoOpenQuestion(SubAgentError):

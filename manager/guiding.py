@@ -1,25 +1,19 @@
 """Guiding runs: answering their questions, steering them at work, doing them once more."""
 
-from dataclasses import replace
-
-from .delegation import Delegation
 from .errors import InvalidArgument, NoOpenQuestion, RunAlreadyFinished, RunNotFinished
-from .models import Asker, Run, RunId, RunState, Usage
+from .models import Asker, Run
 from .reading import RunReader
+from .repeating import Repeating
 from .runs.desk import RunDesk
-from .services import Services
 
 
 class Guiding:
     """Guides the runs of one session."""
 
-    def __init__(
-        self, services: Services, runs: RunDesk, reader: RunReader, delegation: Delegation
-    ) -> None:
-        self._services = services
+    def __init__(self, runs: RunDesk, reader: RunReader, repeating: Repeating) -> None:
         self._runs = runs
         self._reader = reader
-        self._delegation = delegation
+        self._repeating = repeating
 
     async def answer(self, task_id: str, text: str, asker: Asker) -> Run:
         """Answer a run's question; it goes on with the answer.
@@ -67,34 +61,10 @@ class Guiding:
             RunNotFinished: It is still under way.
             AgentNotFound: Its agent is gone.
             AlreadyRunning: The same is under way already.
+            PredecessorMissing: Something that it builds on is not completed.
+            LimitReached: Too many tasks are being done once more.
         """
         old = await self._reader.run(task_id, asker)
         if not old.is_over:
             raise RunNotFinished(old.run_id, old.state)
-        return await self._runs.start(self._again(old), self._services.settings())
-
-    def _again(self, old: Run) -> Run:
-        run_id = RunId(self._services.clock.new_id())
-        conversation = self._delegation.conversation_of(old, run_id)
-        return replace(
-            old,
-            run_id=run_id,
-            conversation=conversation,
-            background=True,
-            state=RunState.QUEUED,
-            origin=replace(old.origin, turn_id=""),
-            created_at=self._services.clock.now(),
-            started_at=None,
-            finished_at=None,
-            model="",
-            steps=0,
-            usage=Usage(),
-            tools_given=0,
-            tools_used=(),
-            last_text="",
-            artifacts=(),
-            question="",
-            cut_short="",
-            failure=None,
-            fence=0,
-        )
+        return await self._repeating.start(old)

@@ -31,6 +31,7 @@ from .overview import Overview, make_overview
 from .preparation import Lookups, Preparation
 from .prompts import router_prompt
 from .reading import RunReader
+from .repeating import Repeating
 from .roster import Roster
 from .runs.desk import RunDesk, WaitOutcome
 from .runs.supervisor import Supervisor
@@ -51,12 +52,7 @@ class SubAgentManager:
     """All sub-agents and runs of one session."""
 
     def __init__(
-        self,
-        session: SessionId,
-        services: Services,
-        supervisor: Supervisor,
-        *,
-        kept: Kept,
+        self, session: SessionId, services: Services, supervisor: Supervisor, *, kept: Kept
     ) -> None:
         """Made by `Sessions.open`, which loads what is passed in."""
         self.session = session
@@ -80,7 +76,7 @@ class SubAgentManager:
         """Runs, groups and names, for those who may read them."""
         self.stopping = Stopping(self._runs, self.reader, self._roster)
         """Stops runs, for models and people."""
-        self.guiding = Guiding(services, self._runs, self.reader, self._delegation)
+        self.guiding = self._guide()
         """Answers, steers and repeats runs, for models and people."""
         log = self.log = TurnLog(session, services, supervisor, kept.lost)
         """What turns do with our tools, and what a restart cut off."""
@@ -91,6 +87,10 @@ class SubAgentManager:
         self._turns = TurnDesk(session, services, self._agents, self._roster, self._runs, log)
         self.errands = self._errand_desk()
         """What no turn will take, so that it is to be brought."""
+
+    def _guide(self) -> Guiding:
+        repeating = Repeating(self._services, self._roster, self._runs, self._delegation)
+        return Guiding(self._runs, self.reader, repeating)
 
     def _errand_desk(self) -> Errands:
         return Errands(

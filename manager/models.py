@@ -125,6 +125,8 @@ class Origin:
     message_type: str = ""
     turn_id: str = ""
     """The turn in which the run was asked for."""
+    generation: int = 0
+    """Wake-up turns that led to it, one out of another; 0 is a turn that a user began."""
     tools: tuple[str, ...] | None = None
     """Names of the tools that the asker could use then: a later start gives no others; None: not
     known, before a run is made."""
@@ -218,9 +220,10 @@ class Run:
     conversation: ConversationId
     kind: RunKind = RunKind.DELEGATE
     parent: RunId | None = None
+    """The run that this one does once more: the first one, also when a repeat is repeated."""
     group_id: GroupId | None = None
     depends_on: tuple[RunId, ...] = ()
-    """Runs of its group that must be completed before it starts."""
+    """Runs that must be completed before it starts: of its group, or what repeats them."""
     task: TaskShape | None = None
     """Set for runs of the `task` tool."""
     background: bool = False

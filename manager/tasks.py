@@ -69,11 +69,12 @@ class TaskDesk:
         settings = self._services.settings()
         if not settings.task.enabled:
             raise FeatureOff("The tool `task`", key="task.enabled")
-        tasks = [_labelled(task, number) for number, task in enumerate(tasks, start=1)]
         self._check(tasks, settings)
+        tasks = [_labelled(task, number) for number, task in enumerate(tasks, start=1)]
         group_id = GroupId(self._services.clock.new_id())
         shapes = [_shape(task, at, settings) for at, task in enumerate(tasks)]
         runs = self._runs_of(tasks, shapes, turn, group_id)
+        self._refuse_doubles(runs)
         fork = self._fork(runs, group_id, fork_context)
         self._delegation.count_starts(turn, len(runs))
         runs = [replace(run, background=background) for run in runs]
@@ -97,7 +98,7 @@ class TaskDesk:
         for at, task in enumerate(tasks):
             if not task.task.strip():
                 raise InvalidArgument(f"tasks[{at}].task", "must not be empty")
-        check_graph([Node(label=task.label, depends_on=task.depends_on) for task in tasks])
+        check_graph([_node(task, number) for number, task in enumerate(tasks, start=1)])
 
     def _runs_of(
         self,
@@ -130,6 +131,12 @@ class TaskDesk:
             )
         return runs
 
+    def _refuse_doubles(self, runs: Sequence[Run]) -> None:
+        """Refuse what a named agent is working on already; doubles of one call are meant."""
+        for run in runs:
+            if run.agent is not None:
+                self._delegation.refuse_double(run.agent, run.input, (), run.owner)
+
     def _fork(
         self, runs: Sequence[Run], group_id: GroupId, fork_context: ForkContexts
     ) -> ForkContext | None:
@@ -145,6 +152,15 @@ def _labelled(task: NewTask, number: int) -> NewTask:
     """The task with its own label and those of its predecessors as they are compared."""
     depends_on = tuple(label.strip() for label in task.depends_on)
     return replace(task, label=task.label.strip() or str(number), depends_on=depends_on)
+
+
+def _node(task: NewTask, number: int) -> Node:
+    labelled = _labelled(task, number)
+    return Node(
+        label=labelled.label,
+        depends_on=labelled.depends_on,
+        is_numbered=not task.label.strip(),
+    )
 
 
 def _kind(task: NewTask) -> RunKind:

@@ -71,6 +71,7 @@ _NEXT_STEPS: Mapping[str, str] = MappingProxyType(
         ),
         errors.RunAlreadyFinished.code: "Read it with `read_subagent_result`.",
         errors.AlreadyRunning.code: "Wait for it with `wait_for_subagent`.",
+        errors.PredecessorMissing.code: "Do that one once more first.",
         errors.NoOpenQuestion.code: "Nothing waits for an answer; see `list_subagents`.",
         errors.IllegalTransition.code: "See `list_subagents` for how it stands now.",
         errors.FeatureOff.code: "Do the work yourself, or ask the bot's owner to switch it on.",

@@ -8,13 +8,13 @@ from ..manager import Run, RunState, SubAgentConfig
 from ..manager.models import OwnerId
 from ..manager.names import transfer_tool_name
 from .arguments import Arguments
+from .delivering import how_delivered
 from .describing import about
 from .reports import nowhere, progress_of, report
 from .spec import CallContext, ToolSpec
 
 _DELIVERY = (
-    "Its result is delivered to you when it is there; collect it earlier with "
-    "`wait_for_subagent`. You may end your turn."
+    "Its result is delivered to you when it is there; collect it earlier with `wait_for_subagent`."
 )
 
 
@@ -82,6 +82,7 @@ def transfer_tool(
 
 async def _transfer(name: str, context: CallContext, arguments: TransferArguments) -> str:
     manager, turn = context.manager, context.turn
+    delivery = how_delivered(_DELIVERY, turn)
     run = await manager.delegate(
         name,
         arguments.input,
@@ -90,7 +91,7 @@ async def _transfer(name: str, context: CallContext, arguments: TransferArgument
         image_urls=arguments.image_urls,
     )
     if arguments.background_task:
-        return _started(run, manager.runs.position(run.run_id))
+        return _started(run, manager.runs.position(run.run_id), delivery)
     # asked only now: checking images may have taken a while
     seconds = context.seconds_left()
     outcome = await manager.wait([run.run_id], turn, timeout_seconds=seconds)
@@ -102,14 +103,14 @@ async def _transfer(name: str, context: CallContext, arguments: TransferArgument
     if outcome.closing:
         return (
             f"The sub-agents plugin is being reloaded; the task goes on.\ntask_id: {run.run_id}\n"
-            f"{_DELIVERY}"
+            f"{delivery}"
         )
     return (
         f"{name} is still at work after {seconds:.0f} s, so the task goes on in the "
-        f"background.\ntask_id: {run.run_id}\n{_DELIVERY}"
+        f"background.\ntask_id: {run.run_id}\n{delivery}"
     )
 
 
-def _started(run: Run, position: int | None) -> str:
+def _started(run: Run, position: int | None, delivery: str) -> str:
     state = "started" if position is None else f"waiting in line, place {position}"
-    return f"task_id: {run.run_id}\nsub-agent: {run.agent}\nstate: {state}\n{_DELIVERY}"
+    return f"task_id: {run.run_id}\nsub-agent: {run.agent}\nstate: {state}\n{delivery}"

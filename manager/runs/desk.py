@@ -87,12 +87,10 @@ class RunDesk:
         self._ended: dict[RunId, Run] = {}
         self._left: dict[RunId, Run] = {}
         """Written while the plugin is closing: the next start takes them up."""
-        self._early: dict[RunId, StopReason | None] = {}
-        """Being written, and why they are to stop as soon as they are."""
         self._children = children
         self.questions = Questions(self._live)
         """What the runs ask."""
-        outbox = Outbox(session, services.store)
+        outbox = Outbox(session, services.store, executor=services.executor)
         self._missed = MissedEnds(session, services, supervisor, outbox)
         self.results = ResultDesk(session, services, outbox, self._missed, runs=self)
         """The way of results to turns."""
@@ -118,23 +116,16 @@ class RunDesk:
             ShuttingDown: Nothing new starts.
             StoreUnavailable: It could not be written; nothing was started.
         """
-        self._refuse_when_closing()
-        ticket = _ticket(run)
-        run = self._placed(run, ticket)
-        execution = self._execute(run, ticket, settings, new=True)
-        try:
-            return await execution.accepted
-        except asyncio.CancelledError:
-            execution.stop(StopReason.TURN)
-            raise
-        except Exception:
-            self._live.pop(run.run_id, None)
-            raise
+        (accepted,) = await self.start_group([run], settings, fork=None)
+        return accepted
 
     async def start_group(
         self, runs: Sequence[Run], settings: Settings, *, fork: ForkContext | None
     ) -> list[Run]:
         """Accept all runs of a group, or none; each starts once its predecessors are completed.
+
+        From this call on all of them are live, so that whoever stops or counts runs finds those
+        too that are just being written.
 
         Args:
             runs: Those that others depend on may stand anywhere.
@@ -145,53 +136,46 @@ class RunDesk:
             ShuttingDown: Nothing new starts.
             StoreUnavailable: They could not be written; nothing was started.
         """
-        self._refuse_when_closing()
-        tickets = [_ticket(run) for run in runs]
-        accepted = [self._placed(run, ticket) for run, ticket in zip(runs, tickets, strict=True)]
-        self._early |= dict.fromkeys(run.run_id for run in runs)
-        try:
-            cancelled = await self._write_group(accepted, fork)
-        finally:
-            early = {run.run_id: self._early.pop(run.run_id) for run in runs}
-        if self._supervisor.closing:
-            self._left |= {run.run_id: run for run in accepted}
-        else:
-            for run, ticket in zip(accepted, tickets, strict=True):
-                self._execute(run, ticket, settings, new=False).accepted.set_result(run)
-        for run in accepted:
-            self._tell(run)
-            if reason := early[run.run_id] or (StopReason.TURN if cancelled else None):
-                self.stop(run.run_id, reason)
-        if cancelled:
-            raise asyncio.CancelledError
-        return accepted
-
-    async def _write_group(self, runs: Sequence[Run], fork: ForkContext | None) -> bool:
-        """Write the runs of a group; whether the caller was cancelled meanwhile."""
-        try:
-            _, cancelled = await carry_through(self._services.store.add_runs(runs, fork=fork))
-        except BaseException as error:
-            for run in runs:
-                self._supervisor.line.leave(run.run_id)
-            if (task := asyncio.current_task()) is not None and task.cancelling():
-                raise asyncio.CancelledError from error
-            raise
-        return cancelled
-
-    def _refuse_when_closing(self) -> None:
         if self._supervisor.closing:
             raise ShuttingDown
+        executions = [self._placed(run, settings) for run in runs]
+        try:
+            cancelled = await self._write(executions, fork)
+        except BaseException:
+            for execution in executions:
+                self._let_go(execution)
+            raise
+        for execution in executions:
+            if cancelled:
+                execution.stop(StopReason.TURN)
+            self._begin(execution)
+        if cancelled:
+            raise asyncio.CancelledError
+        return [execution.run for execution in executions]
 
-    def _placed(self, run: Run, ticket: Ticket) -> Run:
+    async def _write(self, executions: Sequence[Execution], fork: ForkContext | None) -> bool:
+        """Write new runs; whether the caller was cancelled meanwhile."""
+        runs = [execution.run for execution in executions]
+        writing = asyncio.ensure_future(self._services.store.add_runs(runs, fork=fork))
+        # the store is not closed under it, whatever becomes of the caller
+        self._supervisor.start(_ended(writing), name="writing new runs")
+        _, cancelled = await carry_through(_ended(writing))
+        if error := writing.exception():
+            if cancelled:
+                raise asyncio.CancelledError from error
+            raise error
+        return cancelled
+
+    def _placed(self, run: Run, settings: Settings) -> Execution:
         """A new run with its place: at work, in the line, or waiting for its predecessors."""
+        ticket = _ticket(run)
         run = replace(run, executor=self._services.executor)
-        if run.depends_on:
-            return run
-        self._supervisor.line.join(ticket)
-        if not ticket.ready.done():
-            return run
-        at = self._services.clock.now()
-        return advance(run, RunState.RUNNING, started_at=at, fence=1)
+        if not run.depends_on:
+            self._supervisor.line.join(ticket)
+            if ticket.ready.done():
+                at = self._services.clock.now()
+                run = advance(run, RunState.RUNNING, started_at=at, fence=1)
+        return self._execution(run, ticket, settings)
 
     def take_up(self, run: Run, settings: Settings) -> None:
         """Go on with a run that a reload of the plugin or a restart of the bot cut off."""
@@ -204,13 +188,12 @@ class RunDesk:
             self._supervisor.line.hold(ticket)
         elif not run.depends_on:
             self._supervisor.line.join(ticket)
-        execution = self._execute(run, ticket, settings, new=False)
+        execution = self._execution(run, ticket, settings)
         execution.has_all_its_time = not is_ours
-        execution.accepted.set_result(run)
-        self._tell(run)
+        self._begin(execution)
 
-    def _execute(self, run: Run, ticket: Ticket, settings: Settings, *, new: bool) -> Execution:
-        execution = Execution(
+    def _execution(self, run: Run, ticket: Ticket, settings: Settings) -> Execution:
+        execution = self._live[run.run_id] = Execution(
             run,
             ticket,
             self._ports,
@@ -218,16 +201,24 @@ class RunDesk:
             news=lambda: self._children.news(run.run_id),
             gate=self._gate(run) if run.depends_on else None,
         )
-        task = self._supervisor.start(execution.execute(new=new), name=f"run {run.run_id}")
-        self._live[run.run_id] = execution
-
-        def let_go(_: object) -> None:
-            self._live.pop(run.run_id, None)
-            self._children.forget(run.run_id)
-            execution.let_go()
-
-        task.add_done_callback(let_go)
         return execution
+
+    def _begin(self, execution: Execution) -> None:
+        """Let a run that is stored go on."""
+        run = execution.run
+        if self._supervisor.closing:
+            self._left[run.run_id] = run
+            self._let_go(execution)
+        else:
+            task = self._supervisor.start(execution.execute(), name=f"run {run.run_id}")
+            task.add_done_callback(lambda _: self._let_go(execution))
+        self._services.bus.run_changed(run, self._services.clock.now())
+
+    def _let_go(self, execution: Execution) -> None:
+        run_id = execution.run.run_id
+        self._live.pop(run_id, None)
+        self._children.forget(run_id)
+        execution.let_go()
 
     def _gate(self, run: Run) -> Gate:
         def end_of(run_id: RunId) -> asyncio.Future[Run] | None:
@@ -235,9 +226,6 @@ class RunDesk:
             return execution.done if execution is not None else None
 
         return Gate(run, clock=self._services.clock, find=self.find, end_of=end_of)
-
-    def _tell(self, run: Run) -> None:
-        self._services.bus.run_changed(run, self._services.clock.now())
 
     def _over(self, run: Run) -> None:
         self._ended[run.run_id] = run
@@ -275,8 +263,10 @@ class RunDesk:
     async def group(self, group_id: GroupId) -> list[Run]:
         """The runs of a group in the order of their call; empty when there is none."""
         stored = await self._services.store.list_runs(self._session, group=group_id, limit=_MOST)
-        runs = [self._in_memory(run.run_id) or run for run in stored]
-        return sorted(runs, key=lambda run: run.task.position if run.task else 0)
+        found = {run.run_id: self._in_memory(run.run_id) or run for run in stored}
+        # those too that are just being written
+        found |= {run.run_id: run for run in self.live() if run.group_id == group_id}
+        return sorted(found.values(), key=lambda run: run.task.position if run.task else 0)
 
     async def find(self, run_id: str) -> Run:
         """One run of this session.
@@ -299,6 +289,11 @@ class RunDesk:
     async def of_agent(self, agent: str) -> list[Run]:
         """The newest runs of an agent, newest first, as they stand."""
         stored = await self._services.store.list_runs(self._session, agent=agent)
+        return [self._in_memory(run.run_id) or run for run in stored]
+
+    async def newest(self, most: int) -> list[Run]:
+        """The newest runs of the session, newest first, as they stand."""
+        stored = await self._services.store.list_runs(self._session, limit=most)
         return [self._in_memory(run.run_id) or run for run in stored]
 
     async def wait(
@@ -336,8 +331,6 @@ class RunDesk:
         """Stop a run; one that is over or ending stays as it is."""
         if execution := self._live.get(run_id):
             execution.stop(reason)
-        elif run_id in self._early:
-            self._early[run_id] = self._early[run_id] or reason
 
     async def stopped(self, run_ids: Collection[RunId], reason: StopReason) -> list[Run]:
         """Stop runs and wait until they are written."""
@@ -363,3 +356,7 @@ class RunDesk:
 
 def _ticket(run: Run) -> Ticket:
     return Ticket(run_id=run.run_id, session=run.session, conversation=run.conversation)
+
+
+async def _ended(writing: asyncio.Future[None]) -> None:
+    await carry_through(asyncio.wait([writing]))

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..errors import LostRun, RunNotFinished, ShuttingDown, SubAgentError
+from ..errors import LostRun, RunNotFinished, SubAgentError
 from ..host import AgentRequest
 from ..models import Run, RunState, StopReason
 from ..settings import Settings
@@ -38,7 +38,7 @@ _PATIENCE_SECONDS = 1.0
 
 
 class Execution:
-    """One run that is not over."""
+    """One run that is not over; it can be stopped before it is stored and begins."""
 
     def __init__(
         self,
@@ -68,8 +68,6 @@ class Execution:
         self.asking = Asking(ports.clock)
         """Its question, while it waits for the answer."""
         loop = asyncio.get_running_loop()
-        self.accepted: asyncio.Future[Run] = loop.create_future()
-        """Done once a new run is stored; holds the error when it could not be."""
         self.done: asyncio.Future[Run] = loop.create_future()
         """Done once the run is over; cancelled when it ends elsewhere or after a shutdown."""
 
@@ -141,16 +139,14 @@ class Execution:
     def let_go(self) -> None:
         """Its task is over, even if it never began: nobody may wait for it any more."""
         self._ports.line.leave(self._run.run_id)
-        if not self.accepted.done():
-            self.accepted.set_exception(ShuttingDown())
         if not self.done.done():
             self.done.cancel()
 
-    async def execute(self, *, new: bool) -> None:
-        """Carry the run to its end; a new one is stored first."""
+    async def execute(self) -> None:
+        """Carry the run, which is stored, to its end."""
         self._task = asyncio.current_task()
         try:
-            await self._carry(new=new)
+            await self._carry()
         except asyncio.CancelledError:
             # a shutdown: the run stays as it is, the next start takes care of it
             raise
@@ -166,10 +162,8 @@ class Execution:
         finally:
             self.let_go()
 
-    async def _carry(self, *, new: bool) -> None:
+    async def _carry(self) -> None:
         try:
-            if new and not await self._accept():
-                return
             if self._reason is not None:
                 raise asyncio.CancelledError
             await self._ports.driver.until_up()
@@ -205,21 +199,6 @@ class Execution:
         self._run = advance(self._run, RunState.QUEUED, question="")
         self._publish_state()
         await self._ports.line.unpark(self._run.run_id)
-
-    async def _accept(self) -> bool:
-        try:
-            _, cancelled = await carry_through(self._ports.store.add_runs([self._run]))
-        except Exception as error:  # noqa: BLE001 - it is raised to whoever starts the run
-            self._ports.line.leave(self._run.run_id)
-            if not self.accepted.done():
-                self.accepted.set_exception(error)
-            return False
-        self._publish_state()
-        if not self.accepted.done():
-            self.accepted.set_result(self._run)
-        if cancelled:
-            raise asyncio.CancelledError
-        return True
 
     async def _take(self) -> bool:
         clock = self._ports.clock

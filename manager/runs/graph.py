@@ -25,6 +25,8 @@ class Node:
     label: str
     depends_on: tuple[str, ...] = ()
     """Labels."""
+    is_numbered: bool = False
+    """Whether its label was left out, and so is its number."""
 
 
 def check_graph(nodes: Sequence[Node]) -> None:
@@ -36,7 +38,9 @@ def check_graph(nodes: Sequence[Node]) -> None:
     known: dict[str, Node] = {}
     for at, node in enumerate(nodes):
         if node.label in known:
-            raise InvalidArgument(f"tasks[{at}].id", f"is used twice: {node.label!r}")
+            left_out = node.is_numbered or known[node.label].is_numbered
+            why = " (one was left out, so it is its number)" if left_out else ""
+            raise InvalidArgument(f"tasks[{at}].id", f"is used twice: {node.label!r}{why}")
         known[node.label] = node
     for at, node in enumerate(nodes):
         for label in node.depends_on:

@@ -7,8 +7,8 @@ request that carried a text which the host keeps. All else goes back when its tu
 
 One process owns a session, so what stands in memory decides. Only ends are written: a row that was
 handed but not acknowledged is pending again after a restart, so in the store it never stopped being
-so. Claims are written: they count how often a result was brought in vain. So is what a turn has read
-that goes on when we leave: it is handed to this process, and pending again if that ends first.
+so. Claims are written: they count how often a result was brought in vain. So is what a turn has
+read that goes on when we leave: it is handed to this process, and pending again if that ends first.
 
 Source: docs/decisions/0004-runs.md
 """

@@ -24,6 +24,10 @@ def read_origin(text: str) -> Origin:
     """The origin in a column."""
     # Parts that a later version added are left out: they need no change of the schema.
     found = load_json(text)
-    tools = found.pop("tools", None)
+    tools, generation = found.pop("tools", None), int(found.pop("generation", 0))
     texts = {name: str(found[name]) for name in _NAMES if name in found}
-    return Origin(**texts, tools=None if tools is None else tuple(map(str, tools)))
+    return Origin(
+        **texts,
+        generation=generation,
+        tools=None if tools is None else tuple(map(str, tools)),
+    )

@@ -123,8 +123,11 @@ async def test_a_turn_that_is_cut_off_while_its_group_is_written_stops_all_of_it
     calling = asyncio.create_task(it.call("task", turn, tasks=TASKS))
     await hold.reached.wait()
 
-    await it.end(turn, TurnEnd.STOPPED)
+    ending = asyncio.create_task(it.end(turn, TurnEnd.STOPPED))
+    await core.settled()
+    assert not ending.done()
     hold.gate.set()
+    await ending
     reply = await calling
 
     assert blocks(reply) == [(name, "cancelled") for name in "abc"]
@@ -139,8 +142,10 @@ async def test_a_shutdown_while_a_group_is_written_leaves_it_to_the_next_start(
     calling = asyncio.create_task(it.call("task", turn, tasks=TASKS))
     await hold.reached.wait()
 
-    await it.sessions.close()
+    closing = asyncio.create_task(it.sessions.close())
+    await core.settled()
     hold.gate.set()
+    await closing
     reply = await calling
 
     assert "being reloaded; these tasks go on" in reply
@@ -168,8 +173,10 @@ async def test_a_call_that_is_cancelled_in_a_shutdown_is_cancelled(
     await hold.reached.wait()
 
     calling.cancel()
-    await it.sessions.close()
+    closing = asyncio.create_task(it.sessions.close())
+    await core.settled()
     hold.gate.set()
+    await closing
 
     with pytest.raises(asyncio.CancelledError):
         await calling
