@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from .models import Artifact, Run
-from .workdir import session_folder
+from .models import Artifact, Run, RunKind
+from .workdir import copy_folder, remove_if_empty, session_folder
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ _READ_FLAGS = (
 
 
 async def keep_artifacts(run: Run, files: Path) -> Run:
-    """Copy what a run made into its session's folder.
+    """Copy what a run made into its session's folder, and remove an unused folder of its own.
 
     Args:
         run: A run that is about to end.
@@ -52,6 +52,8 @@ async def keep_artifacts(run: Run, files: Path) -> Run:
         The run with the copies in the originals' places. One that could not be kept has the path
         "" and the name it would have had. It never fails.
     """
+    if run.kind is RunKind.TASK:
+        remove_if_empty(copy_folder(files, run.session, run.run_id))
     if not run.artifacts:
         return run
     return replace(run, artifacts=await asyncio.to_thread(_kept, run, files))

@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from .errors import ShuttingDown, SubAgentError
 from .events import Event, RunChanged, TurnEnded
+from .file_courier import FileCourier
 from .manager import SubAgentManager
 from .messenger import Errand, Messenger, Way
 from .models import OwnerId, RunId, RunState, SessionId
@@ -60,6 +61,7 @@ class Courier:
         self._unlooked: set[SessionId] = set()
         """Something may be due there since the chat could not be reached."""
         self._failures: dict[_Key, _Failure] = {}
+        self._files = FileCourier(services, supervisor)
         self._unsubscribe = services.bus.subscribe(self._hear)
 
     @property
@@ -188,31 +190,31 @@ class Courier:
             return True
         # no turn may take what is on its way as a message
         results.outbox.hand(_ids(errand), taker=taker)
-        is_told = False
         try:
-            is_told = await self._messenger.tell(errand)
+            told = await self._messenger.tell(errand)
+            # each for itself, so that one that cannot be sent makes no other come again
+            await results.acknowledge(told)
         finally:
-            if not is_told:
-                results.outbox.give_back(taker)
-        if is_told:
-            await results.acknowledge(_ids(errand))
-        return is_told
+            results.outbox.give_back(taker)
+        await self._files.bring(errand, told)
+        return len(told) == len(errand.runs)
 
     async def _wake(self, errand: Errand, manager: SubAgentManager) -> bool:
+        if not await self._messenger.can_wake(errand):
+            return False
         if not await self._claim(errand, manager, f"wake-up {errand.errand_id}"):
             return True
         manager.log.claim(errand.lost)
-        await self._messenger.wake(errand)
+        held = await self._messenger.wake(errand)
         # meanwhile the session may have left memory and come back
         manager = await self._open_session(errand.session)
         outbox = manager.runs.results.outbox
         # a turn that it lost to a message of the user is settled by that turn
         left = {row.delivery_id for row in outbox.pending(errand.owner)}
         left |= {record.turn_id for record in manager.log.lost_of(errand.owner)}
-        if left.isdisjoint(_marks(errand)):
-            await self._messenger.files(errand)
-            return True
-        return False
+        # of what others took they know where the files are
+        await self._files.bring(errand, set(held) - left)
+        return left.isdisjoint(_marks(errand))
 
     async def _claim(self, errand: Errand, manager: SubAgentManager, taker: str) -> bool:
         """Claim what is to be brought.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from .models import Origin, OwnerId, Run, SessionId
+from .models import Origin, OwnerId, Run, RunId, SessionId
 from .turn_record import TurnRecord
 
 
@@ -39,6 +39,11 @@ class Errand:
     errand_id: str
 
 
+def with_files(errand: Errand) -> tuple[Run, ...]:
+    """The runs of an errand that made files."""
+    return tuple(run for run in errand.runs if any(item.path for item in run.artifacts))
+
+
 class Messenger(Protocol):
     """Brings errands to the chat."""
 
@@ -51,20 +56,35 @@ class Messenger(Protocol):
         """Whether the plugin is switched off for a chat: its model is not to be woken then."""
         ...
 
-    async def wake(self, errand: Errand) -> None:
-        """Have the main agent of the chat take the results in a turn of its own.
+    async def can_wake(self, errand: Errand) -> bool:
+        """Whether a wake-up would reach the main agent of the chat, and its answer the chat.
 
-        Returns when that turn is over, however it ended, or when there could be none. Whether the
-        results were taken stands in the outbox.
+        Not while the chat's platform is gone, or while somebody else takes the next message of the
+        chat for theirs.
         """
         ...
 
-    async def tell(self, errand: Errand) -> bool:
-        """Send the results to the chat; whether all of it went out."""
+    async def wake(self, errand: Errand) -> tuple[RunId, ...]:
+        """Have the main agent of the chat take the results in a turn of its own.
+
+        Returns when that turn is over, however it ended, or when there could be none. Whether the
+        results were taken for good stands in the outbox.
+
+        Returns:
+            The results that this very turn held at its end.
+        """
         ...
 
-    async def files(self, errand: Errand) -> None:
-        """Send what the runs made to the chat: a turn has just told of their results."""
+    async def tell(self, errand: Errand) -> tuple[RunId, ...]:
+        """Send the results to the chat, without what the runs made; those that went out."""
+        ...
+
+    async def files(self, errand: Errand) -> tuple[RunId, ...]:
+        """Send what the runs made to the chat, which was just told of their results.
+
+        Returns:
+            The runs of which all went out.
+        """
         ...
 
     async def ask(self, errand: Errand) -> bool:
@@ -84,15 +104,21 @@ class Silent(Messenger):
         """Unknown, so no."""
         return False
 
-    async def wake(self, errand: Errand) -> None:
-        """Do nothing."""
-
-    async def tell(self, errand: Errand) -> bool:
-        """Do nothing."""
+    async def can_wake(self, errand: Errand) -> bool:
+        """Never."""
         return False
 
-    async def files(self, errand: Errand) -> None:
+    async def wake(self, errand: Errand) -> tuple[RunId, ...]:
         """Do nothing."""
+        return ()
+
+    async def tell(self, errand: Errand) -> tuple[RunId, ...]:
+        """Do nothing."""
+        return ()
+
+    async def files(self, errand: Errand) -> tuple[RunId, ...]:
+        """Do nothing."""
+        return ()
 
     async def ask(self, errand: Errand) -> bool:
         """Do nothing."""

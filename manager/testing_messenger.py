@@ -39,8 +39,12 @@ class FakeMessenger:
         """How each wake-up turn ended, and the results that it had been handed."""
         self.sent: list[tuple[Way, tuple[RunId, ...]]] = []
         """The messages that went out, each with its runs."""
+        self.can_be_woken = True
+        """Whether wake-ups reach the chat's main agent."""
+        self.unsendable: set[RunId] = set()
+        """Runs whose results and files do not go out, whatever else does."""
         self.filed: list[tuple[RunId, ...]] = []
-        """Runs whose files were sent after a wake-up."""
+        """Runs whose files were to be sent, each time that it was tried."""
         self.gates: dict[Way, asyncio.Event] = {}
         """An errand of this way waits for it before anything comes of it."""
         self.turn_gate: asyncio.Event | None = None
@@ -50,11 +54,15 @@ class FakeMessenger:
         """See `Messenger.is_off_for`."""
         return session in self.off
 
-    async def wake(self, errand: Errand) -> None:
+    async def can_wake(self, errand: Errand) -> bool:
+        """See `Messenger.can_wake`."""
+        return self.can_be_woken
+
+    async def wake(self, errand: Errand) -> tuple[RunId, ...]:
         """See `Messenger.wake`."""
         async with self._doing(errand):
             if self.open_session is None or self.end is None:
-                return
+                return ()
             manager = await self.open_session(errand.session)
             turn = make_turn(errand.session, owner=errand.owner, turn_id=f"wake {errand.errand_id}")
             manager.begin_turn(turn)
@@ -62,29 +70,37 @@ class FakeMessenger:
             manager.carried(turn)
             if self.turn_gate is not None:
                 await self.turn_gate.wait()
-            self.ended.append((self.end, tuple(run.run_id for run in taken)))
+            ids = tuple(run.run_id for run in taken)
+            self.ended.append((self.end, ids))
             # as a host does: its turn comes to its end whoever stops waiting for it
             _, cancelled = await carry_through(manager.end_turn(turn, end=self.end))
             if cancelled:
                 raise asyncio.CancelledError
+            return ids
 
-    async def tell(self, errand: Errand) -> bool:
+    async def tell(self, errand: Errand) -> tuple[RunId, ...]:
         """See `Messenger.tell`."""
         return await self._send(errand)
 
-    async def files(self, errand: Errand) -> None:
+    async def files(self, errand: Errand) -> tuple[RunId, ...]:
         """See `Messenger.files`."""
         self.filed.append(_run_ids(errand))
+        return self._sendable(errand)
 
     async def ask(self, errand: Errand) -> bool:
         """See `Messenger.ask`."""
-        return await self._send(errand)
+        return bool(await self._send(errand))
 
-    async def _send(self, errand: Errand) -> bool:
+    async def _send(self, errand: Errand) -> tuple[RunId, ...]:
         async with self._doing(errand):
-            if self.sends:
-                self.sent.append((errand.way, _run_ids(errand)))
-            return self.sends
+            if ids := self._sendable(errand):
+                self.sent.append((errand.way, ids))
+            return ids
+
+    def _sendable(self, errand: Errand) -> tuple[RunId, ...]:
+        if not self.sends:
+            return ()
+        return tuple(each for each in _run_ids(errand) if each not in self.unsendable)
 
     @asynccontextmanager
     async def _doing(self, errand: Errand) -> AsyncIterator[None]:

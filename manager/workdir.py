@@ -3,13 +3,16 @@
 import hashlib
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import InvalidArgument
-from .models import AgentName, SessionId
+from .models import AgentName, RunId, SessionId
 
 _SAFE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST_NAME = 64
+_TASKS_FOLDER = "_tasks"
+"""Within the session's folder; no sub-agent has a name, and so a folder, like this."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -29,6 +32,17 @@ def default_workdir(root: Path, session: SessionId, name: AgentName) -> Path:
     # a long name is hashed too: file systems end at 255 bytes
     is_safe = _SAFE_NAME.fullmatch(name) and len(name) <= _LONGEST_NAME
     return folder / name if is_safe else session_folder(folder, SessionId(name))
+
+
+def copy_folder(root: Path, session: SessionId, run_id: RunId) -> Path:
+    """The folder of an unnamed copy, for one run."""
+    return session_folder(root, session) / _TASKS_FOLDER / run_id
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder in which nothing was made; one that is missing or in use stays as it is."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def checked_workdir(wanted: str, allowed: Sequence[Path], *, private: Path) -> str:

@@ -15,9 +15,19 @@ from .child_messages import note
 class ChildContext:
     """Prepares the messages of one child's next request."""
 
-    def __init__(self, inner: Any, task: Message) -> None:
+    def __init__(self, inner: Any, task: Message, *, begins_whole: bool = False) -> None:
+        """Set it up.
+
+        Args:
+            inner: AstrBot's context manager.
+            task: The child's own user turn.
+            begins_whole: Whether the first request is sent as it is. What a fork begins with was
+                counted by its main agent's provider; AstrBot's guess may be far above that, and
+                compression would cost the prefix cache.
+        """
         self._inner = inner
         self._task = task
+        self._is_left_whole = begins_whole
         self._notes: Sequence[str] = ()
         self._tokens = 0
         self.begin = 0
@@ -33,7 +43,7 @@ class ChildContext:
 
     async def process(self, messages: list[Message], trusted_token_usage: int = 0) -> list[Message]:
         """See AstrBot's `ContextManager.process`."""
-        ready = await self._inner.process(messages, trusted_token_usage=self._estimate(messages))
+        ready = await self._compressed(messages)
         if ready is not messages:
             ready = self._with_task(messages, ready)
             self._tokens = 0
@@ -41,6 +51,15 @@ class ChildContext:
         ready.extend(note(text) for text in self._notes)
         self._notes = ()
         self.begin = len(ready)
+        return ready
+
+    async def _compressed(self, messages: list[Message]) -> list[Message]:
+        if self._is_left_whole:
+            self._is_left_whole = False
+            return messages
+        ready: list[Message] = await self._inner.process(
+            messages, trusted_token_usage=self._estimate(messages)
+        )
         return ready
 
     def _estimate(self, messages: list[Message]) -> int:

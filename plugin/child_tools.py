@@ -5,6 +5,7 @@ and MCP servers are taken with AstrBot's permission guard around them, even wher
 has them without it. Our own tools are not among them: the turn's handle leaves them out.
 """
 
+import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -81,7 +82,10 @@ class ChildTools:
         else:
             own = {tool.name: tool for tool in self._own_tools.wrap(request.own_tools)}
             given.update({name: own[name] for name in own.keys() - scope.denied})
-            tool_set.tools.extend(given[name] for name in sorted(given))
+            tool_set.tools.extend(copy.copy(given[name]) for name in sorted(given))
+        for tool in tool_set.tools:
+            # a plugin's hook may change what it finds: that must not reach AstrBot or another run
+            tool.parameters = copy.deepcopy(tool.parameters)
         return ResolvedTools(
             tool_set=tool_set,
             read_only=frozenset(name for name in allowed if _only_reads(facts[name], scope.filter))

@@ -90,10 +90,10 @@ class AstrBotDriver:
             **_sending(request, settings) | overflow,
             **_model(provider, self._context, settings),
         )
-        window = context_window(provider, settings)
-        runner.request_context_manager_config.max_context_tokens = window
-        context = ChildContext(runner.request_context_manager, _task(request, runner))
-        runner.request_context_manager = context
+        runner.request_context_manager_config.max_context_tokens = context_window(
+            provider, settings
+        )
+        context = runner.request_context_manager = _context(request, runner)
         return ChildParts(
             request=request,
             provider=provider,
@@ -131,6 +131,15 @@ def _sending(request: AgentRequest, settings: AgentSettings) -> dict[str, Any]:
         # what it begins with was cut already; its own task would have a turn cut off again
         "enforce_max_turns": -1,
     }
+
+
+def _context(request: AgentRequest, runner: Any) -> ChildContext:
+    return ChildContext(
+        runner.request_context_manager,
+        _task(request, runner),
+        # one that is taken up again has grown by nobody knows how much since
+        begins_whole=request.fork is not None and not request.resume,
+    )
 
 
 def _task(request: AgentRequest, runner: Any) -> Message:

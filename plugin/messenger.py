@@ -1,7 +1,7 @@
 """AstrBot behind the core's port to the chat: wake-up turns, results and questions as messages."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from astrbot.core.platform.message_session import MessageSession
 from astrbot.core.utils.session_waiter import FILTERS, USER_SESSIONS
 
 from ..manager.messenger import Errand, Messenger
-from ..manager.models import Artifact, Run, RunState, SessionId
+from ..manager.models import Artifact, Run, RunId, RunState, SessionId
+from ..subagent_tools.reports import one_line
 from .chat_switch import ChatSwitch
 from .child_event import is_admin_id
 from .command_texts import shortened, who
@@ -25,6 +26,10 @@ _LONGEST_TURN_SECONDS = 3600.0
 _SHOWN = 3_000
 """Characters of a result in a message to people."""
 _FILES = 10
+"""Files of a run that are sent."""
+_NAMES = 10
+"""Names that the text of a wake-up holds."""
+_NAME = 60
 
 
 class AstrBotMessenger(Messenger):
@@ -49,18 +54,22 @@ class AstrBotMessenger(Messenger):
         """See `Messenger.is_off_for`."""
         return not await self._switch.is_on(session)
 
-    async def wake(self, errand: Errand) -> None:
-        """See `Messenger.wake`."""
-        config: Mapping[str, Any] = self._context.get_config(umo=errand.session)
-        role = "admin" if is_admin_id(errand.owner, config) else "member"
-        text = f"{_wake_prefix(config)}{_wake_text(errand)}"
-        event = WakeEvent.of(errand, self._context, text=text, role=role)
+    async def can_wake(self, errand: Errand) -> bool:
+        """See `Messenger.can_wake`."""
         await until_page_is_free(errand.session)
-        if _is_waited_for(event):
-            logger.info(
-                "A plugin waits for a message in %s; results are brought later.", errand.session
-            )
-            return
+        event = self._wake_event(errand)
+        if self._context.get_platform_inst(event.get_platform_id()) is None:
+            why = "its platform is not there"
+        elif _is_waited_for(event):
+            why = "a plugin waits for a message in it"
+        else:
+            return True
+        logger.info("Results for %s are brought later: %s.", errand.session, why)
+        return False
+
+    async def wake(self, errand: Errand) -> tuple[RunId, ...]:
+        """See `Messenger.wake`."""
+        event = self._wake_event(errand)
         self._context.get_event_queue().put_nowait(event)
         try:
             async with asyncio.timeout(_LONGEST_TURN_SECONDS):
@@ -69,12 +78,13 @@ class AstrBotMessenger(Messenger):
             logger.error("A wake-up turn of %s did not end.", errand.session)
         finally:
             drop_empty(event)
+        return event.held
 
-    async def tell(self, errand: Errand) -> bool:
+    async def tell(self, errand: Errand) -> tuple[RunId, ...]:
         """See `Messenger.tell`."""
         await until_page_is_free(errand.session)
-        sent = [await self._send(errand.session, self._result(run)) for run in errand.runs]
-        return all(sent)
+        texts = [(run.run_id, self._result(run)) for run in errand.runs]
+        return tuple([run_id for run_id, text in texts if await self.say(errand.session, text)])
 
     async def ask(self, errand: Errand) -> bool:
         """See `Messenger.ask`."""
@@ -87,21 +97,26 @@ class AstrBotMessenger(Messenger):
             task_id=run.run_id,
             question=run.question,
         )
-        return await self._send(errand.session, MessageChain(chain=[Plain(text)]))
+        return await self.say(errand.session, text)
 
-    async def files(self, errand: Errand) -> None:
+    async def files(self, errand: Errand) -> tuple[RunId, ...]:
         """See `Messenger.files`."""
-        made = [item for run in errand.runs for item in run.artifacts if item.path]
-        if parts := [_component(item) for item in made[:_FILES]]:
-            await self._send(errand.session, MessageChain(chain=parts))
+        chains = [(run.run_id, _made(run)) for run in errand.runs]
+        return tuple([run_id for run_id, made in chains if await self._send(errand.session, made)])
 
     async def say(self, session: SessionId, text: str) -> bool:
         """Send a text to a chat; whether it went out."""
         return await self._send(session, MessageChain(chain=[Plain(text)]))
 
-    def _result(self, run: Run) -> MessageChain:
+    def _wake_event(self, errand: Errand) -> WakeEvent:
+        config: Mapping[str, Any] = self._context.get_config(umo=errand.session)
+        role = "admin" if is_admin_id(errand.owner, config) else "member"
+        text = _wake_prefix(config) + _wake_text(errand)
+        return WakeEvent.of(errand, self._context, text=text, role=role)
+
+    def _result(self, run: Run) -> str:
         key = "result.done" if run.state is RunState.COMPLETED else "result.not_done"
-        text = self._languages.text(
+        return self._languages.text(
             key,
             run.session,
             name=who(run),
@@ -110,8 +125,6 @@ class AstrBotMessenger(Messenger):
             reason=run.failure.message if run.failure else "",
             text=shortened(run.last_text or "-", _SHOWN),
         )
-        made = [_component(item) for item in run.artifacts[:_FILES] if item.path]
-        return MessageChain(chain=[Plain(text), *made])
 
     async def _send(self, session: SessionId, chain: MessageChain) -> bool:
         try:
@@ -122,19 +135,23 @@ class AstrBotMessenger(Messenger):
 
 
 def _wake_text(errand: Errand) -> str:
-    tasks = ", ".join(dict.fromkeys(map(who, errand.runs)))
     if errand.lost:
         return (
             "[Sub-agents] The bot was restarted in the middle of its work. This message is not "
             "from the user. What was being done comes with it: go on, and answer the user."
         )
-    text = (
-        f"[Sub-agents] Background tasks are over: {tasks}. This message is not from the user. The "
-        "results come with it: go on with what they were for, and tell the user what matters."
+    return (
+        f"[Sub-agents] Background tasks are over: {_names(errand.runs)}. This message is not from "
+        "the user. The results come with it: go on with what they were for, and tell the user what "
+        "matters."
     )
-    if any(item.path for run in errand.runs for item in run.artifacts):
-        text += " The files that they made are sent to the user behind your answer."
-    return text
+
+
+def _names(runs: Iterable[Run]) -> str:
+    """What runs are called, in one line that does not grow with what they are called."""
+    names = list(dict.fromkeys(one_line(who(run), _NAME) for run in runs))
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return f"{', '.join(names[:_NAMES])}{more}"
 
 
 def _wake_prefix(config: Mapping[str, Any]) -> str:
@@ -151,6 +168,11 @@ def _is_waited_for(event: AstrMessageEvent) -> bool:
         if waiter is not None and not waiter.session_controller.future.done():
             return True
     return False
+
+
+def _made(run: Run) -> MessageChain:
+    made = [item for item in run.artifacts if item.path]
+    return MessageChain(chain=[_component(item) for item in made[:_FILES]])
 
 
 def _component(item: Artifact) -> Image | File:

@@ -72,6 +72,7 @@ class Requests:
         if isinstance(event, WakeEvent):
             # a message of the user may have come first and taken the results
             event.is_filled = _holds_anything(open_turn)
+            notes += event.files_note(open_turn.held())
         if notes:
             request.extra_user_content_parts.append(TextPart(text=notes).mark_as_temp())
 

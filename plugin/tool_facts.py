@@ -2,14 +2,14 @@
 
 AstrBot's own tools do not say what they do, so what is known of them stands here in two tables; MCP
 servers give hints, of which the core believes as much as the bot's owner trusts them. Of plugins'
-tools nothing is known but their names.
+tools nothing is known but their names, so the tables speak only of objects that AstrBot made.
 """
 
 from collections.abc import Container
 from typing import Any
 
 from astrbot.api import FunctionTool
-from astrbot.core.agent.mcp_client import MCPTool
+from astrbot.core.tools import registry
 
 from ..manager.tool_filter import ToolFacts
 from .host_tools import wrapped_tool
@@ -66,10 +66,10 @@ def tool_facts(tool: FunctionTool, registered: Container[str]) -> ToolFacts:
     Args:
         tool: Behind AstrBot's guard or not.
         registered: Names of the tools of plugins and MCP servers: one of them may have the name of
-            one of AstrBot's own, and then the tables do not speak of it.
+            one of AstrBot's own, and then the table of what only reads does not speak of it.
     """
     inner: Any = wrapped_tool(tool) or tool
-    is_own = tool.name not in registered and not isinstance(inner, MCPTool)
+    is_own = tool.name not in registered and _is_astrbots(inner, tool.name)
     hints = getattr(getattr(inner, "mcp_tool", None), "annotations", None)
     return ToolFacts(
         name=tool.name,
@@ -79,3 +79,12 @@ def tool_facts(tool: FunctionTool, registered: Container[str]) -> ToolFacts:
         read_only_hint=getattr(hints, "readOnlyHint", None) is True,
         destructive_hint=getattr(hints, "destructiveHint", None) is True,
     )
+
+
+def _is_astrbots(tool: FunctionTool, name: str) -> bool:
+    """Whether AstrBot made the tool that it has under this name.
+
+    A plugin can put a tool of any name into a request without registering it, and its own handler
+    into one of AstrBot's.
+    """
+    return registry.get_builtin_tool_name(type(tool)) == name and tool.handler is None

@@ -18,6 +18,7 @@ from ..manager import Asker, Origin, SessionId, Sessions, SubAgentManager, Turn,
 from ..manager.errors import StoreError, SubAgentError
 from ..manager.host import Clock
 from ..manager.messenger import Errand
+from ..manager.models import RunId
 from ..subagent_tools import running_notes
 from .asker import asker_of
 from .main_agent import MainAgent, MainAgents
@@ -53,6 +54,11 @@ class OpenTurn:
     """The main agent at work; None before it begins, and where AstrBot does not let us find it."""
     answered: bool = False
     """The main agent gave an answer; others may stop the event after that."""
+
+    def held(self) -> tuple[RunId, ...]:
+        """The results that the turn was handed."""
+        rows = self.manager.runs.results.outbox.open()
+        return tuple(RunId(row.delivery_id) for row in rows if row.taker == self.turn.turn_id)
 
 
 class Turns:
@@ -163,17 +169,18 @@ async def _news(open_turn: OpenTurn, compressed: bool) -> str:
 
 
 async def _end(open_turn: OpenTurn, end: TurnEnd) -> None:
-    turn = open_turn.turn
+    turn, manager = open_turn.turn, open_turn.manager
+    held = open_turn.held()
     if end is TurnEnd.STOPPED and turn.asker.is_alone and not turn.keeps_children:
         # by a button of AstrBot's page, for example: whoever stops an answer wants no other
-        open_turn.manager.errands.hold(turn.asker)
+        manager.errands.hold(turn.asker)
     try:
-        await open_turn.manager.end_turn(turn, end=end)
+        await manager.end_turn(turn, end=end)
     except StoreError as error:
         logger.error("The end of a turn could not be stored: %s", error)
     finally:
         if isinstance(event := open_turn.handle.event, WakeEvent):
-            event.turn_is_settled()
+            event.turn_is_settled(held)
 
 
 def _end_of(open_turn: OpenTurn) -> TurnEnd:
@@ -186,6 +193,9 @@ def _end_of(open_turn: OpenTurn) -> TurnEnd:
     event, agent = open_turn.handle.event, open_turn.agent
     if event.get_extra(_CUT_OFF) or (event.get_extra(_STOP_REQUESTED) and not open_turn.answered):
         return TurnEnd.STOPPED
+    if isinstance(event, WakeEvent) and event.is_unheard:
+        # the model has read it all, but the chat was not told
+        return TurnEnd.LOST
     if open_turn.answered or (agent is not None and agent.ended_without_answer()):
         return TurnEnd.ANSWERED
     return TurnEnd.LOST

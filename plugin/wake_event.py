@@ -5,7 +5,7 @@ hooks, the history and the sending of the reply are AstrBot's own.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from astrbot.api.event import AstrMessageEvent, MessageChain
@@ -13,7 +13,8 @@ from astrbot.api.star import Context
 from astrbot.core.cron.events import CronMessageEvent
 from astrbot.core.platform.message_session import MessageSession
 
-from ..manager.messenger import Errand
+from ..manager.messenger import Errand, with_files
+from ..manager.models import RunId
 
 SENDER = "astrbot_plugin_subagents"
 """Not the user's id: else AstrBot would take messages that the user sends meanwhile for words to
@@ -23,6 +24,29 @@ _NOT_FOR_PEOPLE = frozenset(
     {"tool_call", "tool_call_result", "agent_stats", "reasoning", "break", "aborted"}
 )
 """Kinds of messages that AstrBot's WebUI shows in its own way for turns that it began."""
+
+
+class _Sending:
+    """AstrBot's context for its event to send with, which notes what comes of it.
+
+    The event itself throws the outcome away, and AstrBot's pipeline catches what is raised.
+    """
+
+    def __init__(self, context: Context, outcomes: set[bool]) -> None:
+        self._context = context
+        self._outcomes = outcomes
+
+    async def send_message(self, session: MessageSession, chain: MessageChain) -> bool:
+        is_sent = False
+        try:
+            is_sent = bool(await self._context.send_message(session, chain))
+        finally:
+            self._outcomes.add(is_sent)
+        return is_sent
+
+    def __getattr__(self, name: str) -> Any:
+        """All else is the context's own."""
+        return getattr(self._context, name)
 
 
 class WakeEvent(CronMessageEvent):
@@ -36,6 +60,10 @@ class WakeEvent(CronMessageEvent):
     """Whether its model request holds what it is to bring."""
     has_failed: Callable[[], bool]
     """Whether the model of its turn failed."""
+    held: tuple[RunId, ...]
+    """The results that its turn held at its end."""
+    _outcomes: set[bool]
+    """Whether messages to people went out."""
 
     @classmethod
     def of(cls, errand: Errand, context: Context, *, text: str, role: str) -> "WakeEvent":
@@ -48,8 +76,9 @@ class WakeEvent(CronMessageEvent):
             role: The owner's role in AstrBot now.
         """
         session = MessageSession.from_str(errand.session)
+        outcomes: set[bool] = set()
         event = cls(
-            context=context,
+            context=_Sending(context, outcomes),
             session=session,
             message=text,
             sender_id=SENDER,
@@ -68,7 +97,14 @@ class WakeEvent(CronMessageEvent):
         event.over = asyncio.Event()
         event.has_turn = event.is_filled = False
         event.has_failed = lambda: False
+        event.held = ()
+        event._outcomes = outcomes
         return event
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether there was something to say to people, and nothing of it went out."""
+        return self._outcomes == {False}
 
     async def send(self, message: MessageChain) -> None:
         """Send to the chat, but only what is meant for people.
@@ -80,12 +116,19 @@ class WakeEvent(CronMessageEvent):
         if not self.has_failed():
             await super().send(message)
 
+    def files_note(self, held: Collection[RunId]) -> str:
+        """What the model is told of the files of those results that its turn was handed."""
+        if not any(run.run_id in held for run in with_files(self.errand)):
+            return ""
+        return "\nThe files that these tasks made are sent to the user behind your answer.\n"
+
     def turn_begins(self) -> None:
         """A turn goes on for the event; `turn_is_settled` must follow."""
         self.has_turn = True
 
-    def turn_is_settled(self) -> None:
-        """The turn is over, and it is known what it took."""
+    def turn_is_settled(self, held: tuple[RunId, ...]) -> None:
+        """The turn is over, and what it held is acknowledged or back."""
+        self.held = held
         self.over.set()
 
     def cleanup_temporary_local_files(self) -> None:

@@ -42,10 +42,7 @@ def _encodable(value: Any) -> Any:
 def validation_text(error: ValidationError, model: type[BaseModel]) -> str:
     """Say for each wrong argument what is wrong and what is allowed."""
     problems = error.errors(include_url=False)
-    texts = [
-        _problem(dict(item), sorted(_at(item["loc"], model).model_fields))
-        for item in problems[:_PROBLEMS]
-    ]
+    texts = [_problem(dict(item), _at(item["loc"], model)) for item in problems[:_PROBLEMS]]
     if (more := len(problems) - _PROBLEMS) > 0:
         texts.append(f"And {more} more problems.")
     return " ".join(texts)
@@ -66,8 +63,9 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return next((found for each in get_args(annotation) if (found := _model_in(each))), None)
 
 
-def _problem(item: Mapping[str, Any], known: list[str]) -> str:
-    place = _shown(".".join(str(part) for part in item["loc"]) or "arguments")
+def _problem(item: Mapping[str, Any], model: type[BaseModel]) -> str:
+    known = sorted(model.model_fields)
+    place = _shown(_place(item["loc"]))
     kind = item["type"]
     if kind == "missing":
         return f"`{place}` is required."
@@ -75,8 +73,22 @@ def _problem(item: Mapping[str, Any], known: list[str]) -> str:
         near = get_close_matches(str(item["loc"][-1]), known, n=1)
         hint = f" Did you mean `{near[0]}`?" if near else ""
         return f"`{place}` is not a parameter.{hint} Parameters: {', '.join(known)}."
+    if kind == "model_type":
+        known.sort(key=lambda name: not model.model_fields[name].is_required())
+        names = ", ".join(f"`{name}`" for name in known)
+        return f"`{place}` must be an object with {names} (you sent {_sent(item)})."
     problem = str(item["msg"]).replace("valid tuple", "list")
-    return f"`{place}`: {problem} (you sent {_shown(repr(item.get('input')))})."
+    return f"`{place}`: {problem} (you sent {_sent(item)})."
+
+
+def _place(parts: Sequence[int | str]) -> str:
+    """Where an argument stands, as the core's errors say it too: `tasks[0].task`."""
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    return place.removeprefix(".") or "arguments"
+
+
+def _sent(item: Mapping[str, Any]) -> str:
+    return _shown(repr(item.get("input")))
 
 
 def _shown(text: str) -> str:

@@ -1,19 +1,23 @@
 """`task`: one call, many runs side by side."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ..manager import NewTask, Run, RunState, Settings, WaitOutcome
+from ..manager.settings import TaskSettings
 from ..manager.task_shape import AgentType
+from ..manager.tool_filter import BUILT_IN_FILTERS
 from .arguments import Arguments
+from .delivering import how_delivered
 from .reports import progress_of, reports, why_unfinished
-from .spec import CallContext, ToolSpec
+from .spec import CallContext, ToolSpec, plain_schema
 
 _DELIVERY = (
     "The results are delivered to you together when all of them are there; collect them earlier "
-    "with `wait_for_subagent` and the group_id. You may end your turn."
+    "with `wait_for_subagent` and the group_id."
 )
 
 
@@ -37,8 +41,10 @@ class OneTask(Arguments):
 
     id: Annotated[
         str,
+        # before what makes a number a text, so that the error speaks of characters
+        Field(max_length=64),
         BeforeValidator(_as_text),
-        Field(max_length=64, description="Your short name for it; left out: its number, from 1."),
+        Field(description="Your short name for it; left out: its number, from 1."),
     ] = ""
     task: Annotated[
         str,
@@ -59,15 +65,19 @@ class OneTask(Arguments):
             "answer, no tools. Not with agent or fork."
         ),
     ] = None
-    tool_filter: Annotated[str | None, Field(description="Which tools it may use.")] = None
+    tool_filter: Annotated[str | None, Field(description="Which of its tools it may use.")] = None
     max_steps: Annotated[
-        int | None, Field(description="Most model calls, all phases together; at least 1.")
+        int | None,
+        Field(
+            description="Most model calls, all phases together: at least 1; 2 for plan, 3 for "
+            "reflection."
+        ),
     ] = None
     context: Annotated[
         Literal["fresh", "fork"],
         Field(
             description="fresh: it knows only its task. fork: a copy of you that has read this "
-            "conversation; it can use tools, but cannot start others."
+            "conversation; its tools are as tool_filter allows, and it cannot start others."
         ),
     ] = "fresh"
     depends_on: Annotated[
@@ -109,7 +119,7 @@ async def run_tasks(context: CallContext, arguments: TaskArguments) -> str:
         fork_context=context.fork_context,
     )
     if arguments.background_task:
-        return f"{_started(context, runs)}\n{_DELIVERY}"
+        return f"{_started(context, runs)}\n{how_delivered(_DELIVERY, turn)}"
     seconds = context.seconds_left()
     ids = [run.run_id for run in runs]
     outcome = await manager.wait(ids, turn, timeout_seconds=seconds)
@@ -157,22 +167,41 @@ def _reply(context: CallContext, outcome: WaitOutcome, seconds: float) -> str:
 def _going_on(context: CallContext, outcome: WaitOutcome, seconds: float) -> str:
     reason = why_unfinished(outcome, seconds)
     lines = progress_of(outcome.unfinished, context.manager.runs.position)
-    return f"{reason}:\n{lines}\n{_DELIVERY}"
+    return f"{reason}:\n{lines}\n{how_delivered(_DELIVERY, context.turn)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec(ToolSpec[TaskArguments]):
+    """The tool, with the filters of this bot in its schema."""
+
+    settings: TaskSettings
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """See `ToolSpec.parameters`."""
+        schema = plain_schema(self.arguments)
+        one = schema["properties"]["tasks"]["items"]["properties"]
+        custom = (each.name for each in self.settings.custom_filters)
+        one["tool_filter"] |= {
+            "enum": [*BUILT_IN_FILTERS, *custom],
+            "description": (
+                "Which of its tools it may use. readonly: only those that read. full: all but "
+                "shells and the like. none: no filter. Left out: "
+                f"`{self.settings.default_tool_filter}`; for a named sub-agent no filter."
+            ),
+        }
+        return schema
 
 
 def task_tool(settings: Settings) -> ToolSpec[TaskArguments]:
-    """The tool, with the filters that this bot has in its description."""
-    custom = [each.name for each in settings.task.custom_filters]
-    own = f" Further filters of this bot: {', '.join(custom)}." if custom else ""
-    return ToolSpec(
+    """The tool as this bot has it."""
+    return TaskSpec(
         name="task",
         description=(
             "Do several tasks side by side with one call, and get all results in one reply, in "
-            "the order given. tool_filter: `readonly` (only tools that read), `full` (all but "
-            "shells and the like), `none` (no filter). An unnamed copy has "
-            f"`{settings.task.default_tool_filter}` unless you say otherwise.{own} At most "
-            f"{settings.task.max_tasks_per_call} tasks in a call."
+            f"the order given. At most {settings.task.max_tasks_per_call} tasks in a call."
         ),
         arguments=TaskArguments,
         handler=run_tasks,
+        settings=settings.task,
     )

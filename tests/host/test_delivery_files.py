@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.astrbot_host import Bot
+from support.chat_trouble import refusing
 from support.host_agents import plugin_config
 from support.plugin_events import plugin_events
 from support.replies import after, call, say
@@ -90,10 +91,22 @@ async def test_files_are_sent_behind_the_answer_of_the_wake_up(bot: Bot, model: 
     assert "depth" in woken
 
 
-async def test_files_are_sent_with_the_plain_message(bot: Bot, model: Script) -> None:
-    async with plugin_config(bot, delivery={"mode": "relay"}):
-        (message,) = await painted(bot, model, 1)
+def is_file(sent: Sent) -> bool:
+    """Whether a message has files or images."""
+    return any(type(each).__name__ in ("Image", "File") for each in sent.chain)
 
+
+@pytest.mark.parametrize("refusals", [0, 1])
+async def test_files_are_sent_behind_the_plain_message_and_hold_it_up_by_nothing(
+    bot: Bot, model: Script, refusals: int
+) -> None:
+    async with plugin_config(bot, delivery={"mode": "relay"}):
+        with refusing(bot, is_file, times=refusals) as refused:
+            message, files = await painted(bot, model, 2)
+
+    assert len(refused) == refusals
     assert "The hole is 7 m deep." in message.text
-    assert made(message) == [base64.b64decode(PIXEL), b"7 m"]
+    assert made(message) == []
+    assert made(files) == [base64.b64decode(PIXEL), b"7 m"]
     assert len(model.requests_of("main")) == 3
+    bot.errors.clear()

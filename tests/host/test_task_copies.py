@@ -17,6 +17,29 @@ from support.script import Script, said, tool_results
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="session")]
 
+CHANGING = """
+from astrbot.api import FunctionTool
+from astrbot.api.event import AstrMessageEvent, filter
+from astrbot.api.star import Star
+
+class Look(FunctionTool):
+    async def call(self, context, **arguments):
+        return "looked"
+
+class Changing(Star):
+    async def initialize(self):
+        schema = {"type": "object", "properties": {"at": {"type": "string"}}}
+        self.context.add_llm_tools(Look(name="look", description="Looks.", parameters=schema))
+
+    @filter.on_using_llm_tool()
+    async def using(self, event: AstrMessageEvent, tool, arguments):
+        if tool.name == "look":
+            for each in event.get_extra("provider_request").func_tool:
+                each.description += " CHANGED"
+                each.parameters["properties"]["changed"] = {"type": "string"}
+"""
+"""It changes the tools that it finds at the event of a call."""
+
 BOX = ("list_notes", "save_note")
 HOSTILE = (
     "save_note",
@@ -210,6 +233,27 @@ async def test_other_plugins_see_the_tool_calls_of_each_copy_and_nothing_else_of
         ("response", ""),
         ("done", ""),
     ]
+
+
+@pytest.mark.parametrize("context", ["fresh", "fork"])
+async def test_what_a_plugin_does_to_the_tools_of_a_copy_stays_with_that_copy(
+    bot: Bot, model: Script, context: str
+) -> None:
+    first = {"task": "Look now.", "context": context, "tool_filter": "none", "id": "first"}
+    later = {**first, "task": "Look later.", "id": "later", "depends_on": ["first"]}
+    model.main(call("task", {"tasks": [first, later]}), say("Done."), say("Bye."))
+    model.role("first", said("Look now."), call("look"), say("Looked."))
+    model.role("later", said("Look later."), say("Looked."))
+
+    await bot.plugins.add("test_changing", CHANGING)
+    await bot.say("look around")
+    await bot.say("bye")
+    await bot.plugins.uninstall("test_changing")
+
+    changed, untouched = model.requests_of("first")[1], model.requests_of("later")
+    assert "CHANGED" in str(changed.tools)
+    others = [*model.requests_of("main"), *untouched]
+    assert [each for each in others if "changed" in str(each.tools).lower()] == []
 
 
 async def test_a_plugin_that_forbids_a_call_stops_that_copy_and_no_other(

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from standin.protocol import Usage
 from support.astrbot_host import Bot
 from support.box import RUN_ID, box
 from support.host_agents import plugin_config
@@ -131,6 +133,36 @@ async def test_a_fork_repeats_what_came_up_while_its_main_agent_worked(
     asking, (forked,) = model.requests_of("main")[3], model.requests_of("fork")
     assert "I found a cave." in asking.last_user_text()
     assert behind(forked, asking) == ',{"role":"user","content":"Judge it."}'
+
+
+async def test_a_fork_is_not_compressed_where_its_main_agent_was_not(
+    bot: Bot, model: Script
+) -> None:
+    turns = [
+        {"role": role, "content": f"{number} {'word ' * 400}"}
+        for number in range(20)
+        for role in ("user", "assistant")
+    ]
+    conversations = bot.context.conversation_manager
+    chat = await conversations.new_conversation(bot.umo())
+    await conversations.update_conversation(bot.umo(), chat, history=turns, token_usage=11_000)
+    counted = Usage(prompt_tokens=11_000, completion_tokens=9)
+    fork = {"task": "Judge it.", "context": "fork", "tool_filter": "none"}
+    asking = replace(call("task", {"tasks": [fork]}), usage=counted)
+    model.main(asking, say("Done.", usage=counted))
+    listing = replace(call("list_notes"), usage=counted)
+    model.role("fork", said("Judge it."), listing, say("Well said."))
+    # by AstrBot's guess the history is far over this, by the provider's count it is not
+    provider = bot.context.get_all_providers()[0].provider_config
+    usual, provider["max_context_tokens"] = provider["max_context_tokens"], 20_000
+
+    async with box(bot, "list_notes"):
+        await bot.say("judge it")
+    provider["max_context_tokens"] = usual
+
+    before, (first, second) = model.requests_of("main")[0], model.requests_of("fork")
+    assert behind(first, before) == ',{"role":"user","content":"Judge it."}'
+    assert second.messages[: len(first.messages)] == first.messages
 
 
 async def test_a_fork_that_may_not_read_files_gets_the_head_of_what_is_too_long_itself(

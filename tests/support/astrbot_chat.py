@@ -8,7 +8,7 @@ that AstrBot runs it in, so nothing has to be guessed or waited for by the clock
 import asyncio
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from astrbot.api.event import AstrMessageEvent, MessageChain
@@ -97,6 +97,8 @@ class ChatPlatform(Platform):
         self.mailboxes: dict[str, list[Sent]] = defaultdict(list)
         """By `unified_msg_origin`: messages that the bot sent on its own."""
         self.mail = asyncio.Condition()
+        self.refuses: Callable[[Sent], bool] = lambda _: False
+        """Which of those messages cannot be sent."""
         self.ready = asyncio.Event()
         """Set when AstrBot is up; see `astrbot_host`."""
         self._stopped = asyncio.Event()
@@ -115,8 +117,11 @@ class ChatPlatform(Platform):
 
     async def send_by_session(self, session: Any, message_chain: MessageChain) -> None:
         """Keep a message that the bot sent on its own."""
+        sent = as_sent(message_chain)
+        if self.refuses(sent):
+            raise ConnectionError("the platform does not take the message")
         async with self.mail:
-            self.mailboxes[str(session)].append(as_sent(message_chain))
+            self.mailboxes[str(session)].append(sent)
             self.mail.notify_all()
         await super().send_by_session(session, message_chain)
 

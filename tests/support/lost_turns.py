@@ -33,17 +33,18 @@ class ReadingMessenger(FakeMessenger):
         super().__init__()
         self.read: list[str] = []
 
-    async def wake(self, errand: Errand) -> None:
+    async def wake(self, errand: Errand) -> tuple[RunId, ...]:
         """See `Messenger.wake`."""
         self.begun.append(errand)
         if self.open_session is None or self.end is None:
-            return
+            return ()
         manager = await self.open_session(errand.session)
         turn = make_turn(errand.session, owner=errand.owner, turn_id=f"wake {errand.errand_id}")
         manager.begin_turn(turn)
         self.read.append(await turn_notes(manager, turn))
         manager.carried(turn)
         await manager.end_turn(turn, end=self.end)
+        return ()
 
 
 def read_by(stage: Stage) -> list[str]:

@@ -19,7 +19,7 @@ from astrbot_plugin_subagents.manager import (
 )
 from astrbot_plugin_subagents.manager.events import EventBus
 from astrbot_plugin_subagents.manager.messenger import Errand
-from astrbot_plugin_subagents.manager.models import DeliveryState, OwnerId, SessionId
+from astrbot_plugin_subagents.manager.models import DeliveryState, OwnerId, RunId, SessionId
 from astrbot_plugin_subagents.manager.services import Services
 from astrbot_plugin_subagents.manager.sessions import Sessions
 from astrbot_plugin_subagents.manager.settings import StaticAgentSettings
@@ -55,7 +55,7 @@ class WritingMessenger(FakeMessenger):
         self._traces = traces
         self._chance = chance
 
-    async def wake(self, errand: Errand) -> None:
+    async def wake(self, errand: Errand) -> tuple[RunId, ...]:
         """See `Messenger.wake`."""
         assert self.open_session is not None
         manager = await self.open_session(errand.session)
@@ -72,6 +72,7 @@ class WritingMessenger(FakeMessenger):
         await asyncio.sleep(self._chance.uniform(0, TURN_SECONDS))
         await manager.end_turn(turn, end=TurnEnd.ANSWERED)
         self._traces.add("deliveries", event="acknowledged", ids=ids)
+        return tuple(run.run_id for run in runs)
 
 
 async def live(folder: Path, address: str, life: int, seed: str) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,6 @@ from hypothesis import strategies as st
 
 from astrbot_plugin_subagents.manager import Run, RunId, RunState, SessionId, Settings
 from astrbot_plugin_subagents.manager.artifacts import MOST_BYTES, keep_artifacts
-from astrbot_plugin_subagents.manager.host import (
-    AgentOutcome,
-    AgentRequest,
-    RunObserver,
-    ToolResult,
-)
 from astrbot_plugin_subagents.manager.models import (
     AgentName,
     Artifact,
@@ -28,7 +21,6 @@ from astrbot_plugin_subagents.manager.store import MemoryStore
 from astrbot_plugin_subagents.manager.testing import (
     EPOCH,
     Fail,
-    FakeHost,
     Hang,
     Say,
     Script,
@@ -38,27 +30,11 @@ from astrbot_plugin_subagents.manager.testing import (
 from astrbot_plugin_subagents.manager.workdir import session_folder
 from astrbot_plugin_subagents.subagent_tools.reports import report, reports
 from support import core
+from support.making import MakingHost
 
 make_core = core.make_core
 
 CHAT = SessionId("chat")
-
-
-class MakingHost(FakeHost):
-    """A host whose children's tools make these files at each call."""
-
-    def __init__(self, script: Script, made: Sequence[Artifact]) -> None:
-        super().__init__(script)
-        self.made = tuple(made)
-
-    async def drive(self, request: AgentRequest, observer: RunObserver) -> AgentOutcome:
-        tell = observer.tool_finished
-
-        async def tool_finished(result: ToolResult) -> None:
-            await tell(core.replace(result, artifacts=self.made))
-
-        observer.tool_finished = tool_finished  # type: ignore[method-assign] # one method of it
-        return await super().drive(request, observer)
 
 
 @pytest.fixture

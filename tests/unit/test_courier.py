@@ -38,7 +38,7 @@ async def test_a_result_that_comes_after_the_turn_wakes_its_owners_agent_once(
     assert (errand.way, errand.session, errand.owner) == (Way.WAKE, "chat", "alice")
     assert [(run.run_id, run.state) for run in errand.runs] == [(run_id, RunState.COMPLETED)]
     assert stage.messenger.ended == [(TurnEnd.ANSWERED, (run_id,))]
-    assert stage.messenger.filed == [(run_id,)]
+    assert stage.messenger.filed == []
     assert await stage.states() == [DONE]
     assert run_id not in await stage.it.notes(await stage.it.turn())
 
@@ -327,12 +327,13 @@ async def test_silence_brings_nothing_and_all_waits_for_the_next_turn(
     errands = (await stage.it.open()).errands
     (errand,) = await errands.due(Settings(), is_off=False)
     silent = Silent()
-    await silent.wake(errand)
-    await silent.files(errand)
 
     assert not silent.is_on
     assert not await silent.is_off_for(errand.session)
-    assert not await silent.tell(errand)
+    assert not await silent.can_wake(errand)
+    assert await silent.wake(errand) == ()
+    assert await silent.tell(errand) == ()
+    assert await silent.files(errand) == ()
     assert not await silent.ask(errand)
     assert f"task_id: {run_id}\n" in await stage.it.notes(await stage.it.turn())
 

@@ -27,12 +27,12 @@ class BrokenMessenger(FakeMessenger):
         super().__init__()
         self.times = times
 
-    async def wake(self, errand: Errand) -> None:
+    async def wake(self, errand: Errand) -> tuple[RunId, ...]:
         """See `Messenger.wake`."""
         if self.times:
             self.times -= 1
             raise RuntimeError("the platform fell over")
-        await super().wake(errand)
+        return await super().wake(errand)
 
 
 @pytest.mark.parametrize("end", [TurnEnd.LOST, None], ids=["the turn is lost", "there is no turn"])
@@ -72,6 +72,57 @@ async def test_a_message_that_does_not_go_out_is_sent_later(make_core: core.Make
     assert tried == ["tell", "tell"]
     assert stage.messenger.sent == [(Way.TELL, (run_id,))]
     assert await stage.states() == [DONE]
+
+
+async def test_one_that_cannot_be_sent_makes_no_other_come_again(make_core: core.MakeCore) -> None:
+    stage = await a_stage(make_core, settings=RELAY)
+    gate = stage.messenger.gates[Way.TELL] = asyncio.Event()
+    zero, first, second = await stage.after_turn("zero", "one", "two")
+    stage.messenger.unsendable.add(RunId(first))
+    await stage.let("zero")
+    await stage.let("one", "two")
+    gate.set()
+    await core.settled()
+    await stage.pass_time(5)
+
+    assert [errand.runs[0].run_id for errand in stage.messenger.begun] == [zero, first, first]
+    assert stage.messenger.sent == [(Way.TELL, (zero,)), (Way.TELL, (second,))]
+    assert await stage.states() == [DONE, DeliveryState.CLAIMED, DONE]
+
+
+async def test_what_no_message_can_bring_is_left_to_the_next_turn(make_core: core.MakeCore) -> None:
+    settings = Settings(delivery=DeliverySettings(max_attempts=2))
+    stage = await a_stage(make_core, settings=settings)
+    stage.messenger.end, stage.messenger.sends = None, False
+    (run_id,) = await stage.after_turn("look")
+    await stage.let("look")
+    for _ in range(10):
+        await stage.pass_time(600)
+    tried = list(stage.ways)
+    later = await again(make_core, stage, "process2")
+    await later.it.sessions.courier.start()
+    await core.settled()
+
+    assert tried == ["wake", "wake", "tell", "tell"]
+    assert later.ways == []
+    assert f"task_id: {run_id}\n" in await later.it.notes(await later.it.turn())
+
+
+async def test_while_nobody_can_be_woken_no_attempt_is_used_up(make_core: core.MakeCore) -> None:
+    settings = Settings(delivery=DeliverySettings(max_attempts=1))
+    stage = await a_stage(make_core, settings=settings)
+    stage.messenger.can_be_woken = False
+    (run_id,) = await stage.after_turn("look")
+    await stage.let("look")
+    for _ in range(3):
+        await stage.pass_time(600)
+    before = list(stage.messenger.begun), [row.attempts for row in await stage.rows()]
+
+    stage.messenger.can_be_woken = True
+    await stage.pass_time(600)
+
+    assert before == ([], [0])
+    assert stage.messenger.ended == [(TurnEnd.ANSWERED, (run_id,))]
 
 
 async def test_a_turn_takes_what_a_message_failed_to_bring(make_core: core.MakeCore) -> None:

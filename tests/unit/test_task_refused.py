@@ -47,11 +47,11 @@ async def a_turn(
         ({"task": 5}, ["`task`", "string"]),
         ({"tasks": []}, ["`tasks`", "at least one"]),
         ({"tasks": "two of them"}, ["`tasks`", "list"]),
-        ({"tasks": ["one"]}, ["`tasks.0`", "dictionary"]),
-        ({"tasks": [{}]}, ["`tasks.0.task` is required"]),
-        ({"tasks": [{"task": ""}]}, ["`tasks.0.task`"]),
-        ({"tasks": [{"task": "  "}]}, ["`tasks.0.task`", "must not be empty"]),
-        ({"tasks": [{"task": "a"}, {"task": "\u3000"}]}, ["`tasks.1.task`"]),
+        ({"tasks": ["one"]}, ["`tasks[0]` must be an object with `task`, `agent`"]),
+        ({"tasks": [{}]}, ["`tasks[0].task` is required"]),
+        ({"tasks": [{"task": ""}]}, ["`tasks[0].task`"]),
+        ({"tasks": [{"task": "  "}]}, ["`tasks[0].task`", "must not be empty"]),
+        ({"tasks": [{"task": "a"}, {"task": "\u3000"}]}, ["`tasks[1].task`"]),
         ({"tasks": [{"task": "a"}], "background": True}, ["`background` is not a parameter"]),
         ({"tasks": [{"task": "a"}], "background_task": "maybe"}, ["`background_task`", "boolean"]),
     ],
@@ -74,13 +74,13 @@ async def test_a_call_without_proper_tasks_is_refused(
         ({"tool_filter": "read"}, ["tool filter: read", "Known: full, mine, none, readonly."]),
         ({"tool_filter": "ReadOnly"}, ["Did you mean 'readonly'?"]),
         ({"tool_filter": "shell", "agent": "scout"}, ["Unknown tool filter: shell"]),
-        ({"agent_type": "wizard"}, ["`tasks.1.agent_type`", "react", "reflection", "plan"]),
-        ({"context": "half"}, ["`tasks.1.context`", "'fresh' or 'fork'"]),
+        ({"agent_type": "wizard"}, ["`tasks[1].agent_type`", "react", "reflection", "plan"]),
+        ({"context": "half"}, ["`tasks[1].context`", "'fresh' or 'fork'"]),
         ({"max_steps": 0}, ["`tasks[1].max_steps`", "1 to 30"]),
         ({"max_steps": -1}, ["`tasks[1].max_steps`", "1 to 30"]),
         ({"max_steps": 31}, ["`tasks[1].max_steps`", "1 to 30", "`max_steps`"]),
-        ({"max_steps": "x"}, ["`tasks.1.max_steps`", "integer", "'x'"]),
-        ({"max_steps": 1.5}, ["`tasks.1.max_steps`", "integer"]),
+        ({"max_steps": "x"}, ["`tasks[1].max_steps`", "integer", "'x'"]),
+        ({"max_steps": 1.5}, ["`tasks[1].max_steps`", "integer"]),
         ({"max_steps": 2, "agent_type": "reflection"}, ["`tasks[1].max_steps`", "3 to 30"]),
         ({"max_steps": 1, "agent_type": "plan"}, ["`tasks[1].max_steps`", "2 to 30"]),
         ({"max_steps": 2, "agent_type": "simple"}, ["`tasks[1].max_steps`", "must be 1"]),
@@ -91,18 +91,18 @@ async def test_a_call_without_proper_tasks_is_refused(
         ({"context": "fork", "agent_type": "plan"}, ["`tasks[1].agent_type`", "`context: fork`"]),
         ({"context": "fork", "agent_type": "react"}, ["`tasks[1].agent_type`", "`context: fork`"]),
         ({"agent": "scout", "context": "fork"}, ["`tasks[1].context`", "`agent`"]),
-        ({"model": "big"}, ["`tasks.1.model` is not a parameter", "agent_type"]),
+        ({"model": "big"}, ["`tasks[1].model` is not a parameter", "agent_type"]),
         ({"depend_on": ["one"]}, ["Did you mean `depends_on`?"]),
-        ({"id": "x" * 65}, ["`tasks.1.id`", "64"]),
-        ({"id": True}, ["`tasks.1.id`", "string"]),
+        ({"id": "x" * 65}, ["`tasks[1].id`", "64 characters"]),
+        ({"id": True}, ["`tasks[1].id`", "string"]),
         ({"id": "one"}, ["`tasks[1].id`", "used twice: 'one'"]),
         ({"id": " one "}, ["`tasks[1].id`", "used twice: 'one'"]),
         ({"id": "1", "depends_on": ["1"]}, ["`depends_on`", "1 -> 1"]),
         ({"depends_on": ["One"]}, ["`tasks[1].depends_on`", "'One'", "(ids: one, two)"]),
         ({"depends_on": ["one", ""]}, ["`tasks[1].depends_on`", "''"]),
         ({"depends_on": "one, two"}, ["`tasks[1].depends_on`", "'one, two'"]),
-        ({"depends_on": [["one"]]}, ["`tasks.1.depends_on.0`", "string"]),
-        ({"depends_on": {"id": "one"}}, ["`tasks.1.depends_on.0`", "string"]),
+        ({"depends_on": [["one"]]}, ["`tasks[1].depends_on[0]`", "string"]),
+        ({"depends_on": {"id": "one"}}, ["`tasks[1].depends_on[0]`", "string"]),
         ({"depends_on": ["two"]}, ["`depends_on`", "two -> two"]),
     ],
 )
@@ -117,6 +117,17 @@ async def test_one_wrong_option_refuses_the_whole_call(
 
     assert [each for each in said if each not in reply] == []
     assert len(reply) < 600
+
+
+@pytest.mark.parametrize("tasks", [({"id": 2}, {}), ({}, {}, {"id": "2"})])
+async def test_an_id_that_clashes_with_the_number_of_a_task_without_one_is_explained(
+    make_core: core.MakeCore, tasks: tuple[dict[str, Any], ...]
+) -> None:
+    it, turn = await a_turn(make_core)
+
+    reply = await refused(it, turn, tasks=[{"task": "look", **each} for each in tasks])
+
+    assert "is used twice: '2' (one was left out, so it is its number)." in reply
 
 
 def a_chain(length: int) -> Tasks:

@@ -9,6 +9,7 @@ from astrbot_plugin_subagents.manager import Settings
 from astrbot_plugin_subagents.manager.settings import TaskSettings
 from astrbot_plugin_subagents.manager.testing import Act, Fail, Say, Use
 from support import core
+from support.asking import a_question, asking
 from support.task_calls import Crew, a_task, blocks, lines, runs_of
 
 make_core = core.make_core
@@ -83,6 +84,31 @@ async def test_a_great_many_tasks_are_all_named_in_one_reply(make_core: core.Mak
     assert len(reply) < WHOLE
     ids = [run.run_id for run in await runs_of(it, reply)]
     assert [run_id for run_id in ids if f"task_id: {run_id} " not in reply] == []
+
+
+ASKED = ['"\\\\' * 950, "\x01" * 2_000]
+
+
+@pytest.mark.parametrize("question", ASKED)
+async def test_the_questions_of_sixteen_tasks_leave_the_reply_its_size(
+    make_core: core.MakeCore, question: str
+) -> None:
+    stage = await asking(make_core, question=a_question(question))
+    turn = await stage.it.turn()
+    names = [f"ask {number}" for number in range(16)]
+
+    reply = await stage.it.call("task", turn, tasks=[a_task(name) for name in names])
+    await core.settled()
+    waited = await stage.it.call("wait_for_subagent", turn)
+
+    assert max(len(reply), len(waited)) < WHOLE
+    asks = [line for line in waited.splitlines() if "it ASKS" in line]
+    assert len(asks) == 16
+    shown = [line for line in asks if "answer with `answer_subagent`" in line]
+    assert 1 < len(shown) < 16
+    (alone,) = re.findall(r"^task_id: (\S+)", asks[-1])
+    whole = await stage.it.call("wait_for_subagent", turn, task_id=alone)
+    assert "answer with `answer_subagent`" in whole
 
 
 async def test_short_results_are_shown_whole(make_core: core.MakeCore) -> None:

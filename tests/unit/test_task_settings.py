@@ -1,9 +1,13 @@
 """What the settings make of `task`: limits, tools of its copies, and what its events tell."""
 
+import re
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from astrbot_plugin_subagents.manager import Run, RunState, Settings, Turn
 from astrbot_plugin_subagents.manager.events import (
@@ -22,7 +26,7 @@ from astrbot_plugin_subagents.manager.settings import (
     DynamicAgentSettings,
     TaskSettings,
 )
-from astrbot_plugin_subagents.manager.testing import Fail, FakeHost, Say, Use, says
+from astrbot_plugin_subagents.manager.testing import Act, Fail, FakeHost, Say, Use, says
 from astrbot_plugin_subagents.manager.tool_filter import NO_FILTER, find_filter
 from astrbot_plugin_subagents.subagent_tools import (
     CallContext,
@@ -77,18 +81,23 @@ async def test_without_the_tool_there_is_none_and_a_call_of_it_is_refused(
     assert turn.starts == 0
 
 
-async def test_the_tool_says_what_is_allowed() -> None:
+async def test_the_tool_says_what_is_allowed_here() -> None:
     task = TaskSettings(
         default_tool_filter="mine",
         max_tasks_per_call=5,
         custom_filters=(CustomFilterSettings(name="mine"),),
     )
 
-    description = task_tool(Settings(task=task)).description
+    spec = task_tool(Settings(task=task))
 
-    assert "An unnamed copy has `mine` unless you say otherwise." in description
-    assert "Further filters of this bot: mine." in description
-    assert "At most 5 tasks in a call." in description
+    one = spec.parameters["properties"]["tasks"]["items"]["properties"]
+    Draft202012Validator.check_schema(spec.parameters)
+    assert "At most 5 tasks in a call." in spec.description
+    assert one["tool_filter"]["type"] == "string"
+    assert one["tool_filter"]["enum"] == ["readonly", "full", "none", "mine"]
+    assert "Left out: `mine`; for a named sub-agent no filter." in one["tool_filter"]["description"]
+    assert "as tool_filter allows" in one["context"]["description"]
+    assert "2 for plan, 3 for reflection" in one["max_steps"]["description"]
 
 
 async def test_a_copy_has_the_tools_of_the_asker_under_the_default_filter(
@@ -164,6 +173,28 @@ async def test_only_a_copy_that_may_write_is_told_of_a_folder(make_core: core.Ma
 
     assert "# Working directory" not in reading.system_prompt
     assert f"_tasks/{writing.run_id}" in writing.system_prompt
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_copys_folder_stays_only_if_something_is_in_it(
+    make_core: core.MakeCore, is_used: bool, fails: bool
+) -> None:
+    folders: list[Path] = []
+
+    def script(request: AgentRequest) -> Sequence[Act]:
+        (named,) = re.findall(r"\S+/_tasks/\w+", request.system_prompt)
+        folders.append(Path(named))
+        assert folders[0].is_dir()
+        if is_used:
+            (folders[0] / "notes.txt").write_text("kept", encoding="utf-8")
+        return (Fail(code="x", message="no") if fails else Say(text="done"),)
+
+    it = await make_core(script)
+
+    await it.call("task", await it.turn(), tasks=[a_task("a", tool_filter="full")])
+
+    assert [folder.exists() for folder in folders] == [is_used]
 
 
 async def test_copies_use_the_model_of_children_and_forks_their_own(

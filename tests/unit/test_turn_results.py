@@ -52,7 +52,6 @@ async def test_a_result_comes_again_only_if_the_model_does_not_have_it_for_good(
         TurnEnd.LOST: False,
         TurnEnd.LEFT: carried,
     }[end]
-    # a turn that goes on without us is settled by the next start
     read = DeliveryState.HANDED if end is TurnEnd.LEFT else DeliveryState.ACKNOWLEDGED
     assert await deliveries(it) == [read if kept else DeliveryState.PENDING]
     later = await it.turn()

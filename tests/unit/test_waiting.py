@@ -216,7 +216,7 @@ async def test_an_agent_without_a_task_says_so(make_core: core.MakeCore) -> None
     [
         ({"task_id": "nope"}, "There is no task 'nope'."),
         ({"subagent_name": "nope"}, "There is no sub-agent named 'nope'."),
-        ({"task_id": [""]}, "`task_id.0`"),
+        ({"task_id": [""]}, "`task_id[0]`"),
         ({"mode": "some"}, "`mode`"),
     ],
 )
