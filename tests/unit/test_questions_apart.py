@@ -20,7 +20,7 @@ from support.bringing import Stage
 make_core = core.make_core
 TIGHT = Settings(execution_timeout=100, idle_timeout=50, question_timeout=100_000)
 NARROW = Settings(max_parallel_per_session=1, question_timeout=100_000)
-MANY = 1_000
+MANY = 300
 
 
 async def answer(stage: Stage, run_id: str, text: str = "yes") -> str:
@@ -230,7 +230,7 @@ class CountingClock(FakeClock):
         return super().call_at(when, fire)
 
 
-async def test_a_thousand_runs_that_wait_for_answers_do_nothing(make_core: core.MakeCore) -> None:
+async def test_hundreds_of_runs_that_wait_for_answers_do_nothing(make_core: core.MakeCore) -> None:
     clock = CountingClock()
     settings = Settings(
         max_parallel_per_session=1,
