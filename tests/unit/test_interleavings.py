@@ -245,7 +245,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("files")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(script=SCRIPTS, delays=st.lists(st.integers(0, 3), min_size=1, max_size=7))
 async def test_whatever_happens_runs_end_once_and_come_back_once(
     files: Path, script: list[tuple[str, str, int, int]], delays: list[int]

@@ -234,7 +234,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("files")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(script=SCRIPTS, delays=st.lists(st.integers(0, 3), min_size=1, max_size=7))
 async def test_whatever_happens_a_result_is_handed_for_good_once_and_told_at_most_once(
     files: Path, script: list[tuple[str, str, int, int]], delays: list[int]
