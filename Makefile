@@ -31,7 +31,7 @@ ask: ## send one message to it (Q="..." DATA=.demo SESSION= TIMEOUT=300)
 doctor: ## look whether the store of a bot is sound (STORE=.../subagents.sqlite3)
 	$(PY) scripts/launch.py store_tool.py doctor "$$STORE"
 
-test: ## run all tests, about 9 minutes; the last line names what did not run
+test: ## run all tests, about 10 minutes; the last line names what did not run
 	$(PY) scripts/run_tests.py
 
 unit: ## run the unit tests
