@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from launcher.data_folder import MARKER
+
 ROOT = Path(__file__).resolve().parents[2]
 
 PACKAGES = ("i18n", "manager", "plugin", "subagent_tools")
@@ -48,13 +50,10 @@ MACHINE_PATH = re.compile(rf"(?<![\w.}}$])/({FOLDERS})/")
 REGISTRY_HOST = re.compile(r"\b(pypi|npmjs|pythonhosted)" + r"\.org\b")
 
 
-DEMO_MARK = ".astrbot_plugin_subagents_demo"
-
-
 def files(*suffixes: str) -> Iterator[tuple[str, Path]]:
     """Our files with one of the suffixes, as (path from the root, file)."""
     for folder, folders, names in ROOT.walk():
-        if DEMO_MARK in names:
+        if MARKER in names:
             # the data of a demo, with a copy of the plugin in it
             folders.clear()
             continue
