@@ -13,7 +13,7 @@ override export STORE := $(value STORE)
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run ask doctor test unit contract host e2e check fmt bench torture clean
+.PHONY: help setup run workers ask doctor test unit contract host e2e browser check fmt bench torture clean
 
 help: ## list the verbs
 	@sed -nE 's/^([a-z0-9]+): ## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r verb text; \
@@ -25,13 +25,16 @@ setup: ## make the environments: .venv and one AstrBot of each kind in .venvs/
 run: ## start a real AstrBot with this plugin (PORT=6185 DATA=.demo)
 	$(PY) scripts/launch.py demo/run.py
 
+workers: ## start two AstrBots that share their work (DATABASE_URL= PORT=6185 DATA=.demo-workers)
+	$(PY) scripts/launch.py demo/workers.py
+
 ask: ## send one message to it (Q="..." DATA=.demo SESSION= TIMEOUT=300)
 	$(PY) scripts/launch.py demo/ask.py "$$Q"
 
 doctor: ## look whether the store of a bot is sound (STORE=.../subagents.sqlite3)
 	$(PY) scripts/launch.py store_tool.py doctor "$$STORE"
 
-test: ## run all tests, about 10 minutes; the last line names what did not run
+test: ## run all tests, about 12 minutes; the last line names what did not run
 	$(PY) scripts/run_tests.py
 
 unit: ## run the unit tests
@@ -46,6 +49,9 @@ host: ## run the tests with the oldest and the latest AstrBot
 e2e: ## run the tests of the running whole
 	$(PY) scripts/run_tests.py e2e
 
+browser: ## run the tests of the page in Chromium
+	$(PY) scripts/run_tests.py browser
+
 check: ## check style, types and the directions of imports
 	$(PY) scripts/check.py
 
@@ -59,6 +65,6 @@ torture: ## kill a core at work again and again and check it, about a minute (SE
 	$(PY) scripts/torture.py --seed "$$SEED"
 
 clean: ## remove environments, caches and the data of the demo
-	@rm -rf .venv .venvs .uv .cache .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	@rm -rf .venv .venvs .uv .cache .demo .demo-workers .mypy_cache .pytest_cache .ruff_cache .hypothesis \
 	  .import_linter_cache build *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

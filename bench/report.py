@@ -16,6 +16,8 @@ class Figure:
     n: int
     metric: str
     value: float
+    at_most: float | None = None
+    """What the value is to be kept below; None: it is only looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +50,10 @@ def figures(
 
 
 def write(all_figures: Sequence[Figure], path: Path) -> None:
-    """Write one JSON object per line."""
+    """Write one JSON object per line; `at_most` is there where there is a limit."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(asdict(figure)) for figure in all_figures]
+    rows = map(asdict, all_figures)
+    lines = [json.dumps({k: v for k, v in row.items() if v is not None}) for row in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -61,10 +64,20 @@ def table(all_figures: Sequence[Figure]) -> str:
     for figure in all_figures:
         row = rows.setdefault((figure.workload, figure.subject, figure.n), {})
         row[figure.metric] = figure.value
-    head = f"{'workload':<10}{'subject':<18}{'n':>5}" + "".join(f"{m:>16}" for m in metrics)
+    head = f"{'workload':<10}{'subject':<18}{'n':>5}" + "".join(f"{m:>19}" for m in metrics)
     body = [
         f"{workload:<10}{subject:<18}{n:>5}"
-        + "".join(f"{row[m]:>16.3f}" if m in row else f"{'-':>16}" for m in metrics)
+        + "".join(f"{row[m]:>19.3f}" if m in row else f"{'-':>19}" for m in metrics)
         for (workload, subject, n), row in rows.items()
     ]
     return "\n".join([head, *body])
+
+
+def verdicts(all_figures: Sequence[Figure]) -> str:
+    """Each figure that has a limit, with its limit, one a line."""
+    return "\n".join(
+        f"{each.workload} {each.subject} {each.metric}: {each.value:.3f}, at most {each.at_most:g}"
+        f"{'' if each.value <= each.at_most else '  EXCEEDED'}"
+        for each in all_figures
+        if each.at_most is not None
+    )

@@ -23,10 +23,12 @@ import report  # noqa: E402 - path set above
 import w1  # noqa: E402 - path set above
 import w2  # noqa: E402 - path set above
 import w3  # noqa: E402 - path set above
+import w4  # noqa: E402 - path set above
+import w5  # noqa: E402 - path set above
 from model import Delays  # noqa: E402 - path set above
 
 OUT = HERE / "out" / "latest.jsonl"
-WORKLOADS = ("W1", "W2", "W3")
+WORKLOADS = ("W1", "W2", "W3", "W4", "W5")
 PLUGIN = MappingProxyType(
     {
         # a growing memory would soon be all that is measured
@@ -39,7 +41,7 @@ PLUGIN = MappingProxyType(
 """How this plugin is configured."""
 _FEWEST_ROUNDS = 3
 _PER_ROUND = 6
-"""A round of W2 counts for so many repetitions of W1: it has many tasks in each sample."""
+"""A round of W2, W4 or W5 counts for so many repetitions of W1: each sample has many tasks."""
 
 
 @asynccontextmanager
@@ -70,7 +72,9 @@ async def measure(wanted: Sequence[str], delays: Delays, times: int) -> list[rep
         if "W3" in wanted:
             # before AstrBot is there: it needs none
             found += await w3.run(folder, times=times)
-        if {"W1", "W2"} & set(wanted):
+        if "W4" in wanted:
+            found += await w4.run(folder, times=_rounds(times))
+        if {"W1", "W2", "W5"} & set(wanted):
             found += await _with_astrbot(wanted, folder, delays, times)
     return sorted(found, key=lambda figure: figure.workload)
 
@@ -85,18 +89,25 @@ async def _with_astrbot(
             if "W1" in wanted:
                 found += await w1.run(bot, url, folder, delay=delays.seconds, times=times)
             if "W2" in wanted:
-                rounds = max(_FEWEST_ROUNDS, times // _PER_ROUND)
-                found += await w2.run(bot, url, delay=delays.task_seconds, times=rounds)
+                found += await w2.run(bot, url, delay=delays.task_seconds, times=_rounds(times))
+            if "W5" in wanted:
+                found += await w5.run(bot, times=_rounds(times))
         finally:
             await bot.stop()
     return found
+
+
+def _rounds(times: int) -> int:
+    return max(_FEWEST_ROUNDS, times // _PER_ROUND)
 
 
 def main() -> None:
     """Parse the command line, measure, and show."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--delay", type=float, default=0.02, help="seconds of each model answer")
-    parser.add_argument("--task-delay", type=float, default=0.05, help="the same in W2's tasks")
+    parser.add_argument(
+        "--task-delay", type=float, default=0.05, help="the same in the tasks of W2 and W5"
+    )
     parser.add_argument("--times", type=int, default=30, help="repetitions of each subject")
     parser.add_argument(
         "workloads", nargs="*", default=WORKLOADS, metavar="WORKLOAD", help=", ".join(WORKLOADS)
@@ -108,6 +119,7 @@ def main() -> None:
     all_figures = asyncio.run(measure(options.workloads, delays, options.times))
     report.write(all_figures, OUT)
     print(report.table(all_figures))
+    print(report.verdicts(all_figures))
     print(f"written to {os.path.relpath(OUT)}")
 
 

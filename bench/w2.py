@@ -22,14 +22,16 @@ from report import Figure, Sample, figures
 from support.astrbot_host import Bot
 
 SIZES = (8, 16, 32, 128)
+MOST = 200
+"""Tasks of one call, in the whole benchmark."""
 ONE_BY_ONE = (8, 32)
 """Between and beyond these `astrbot` grows in a straight line, since it takes one after another."""
 CAPS = {
-    "max_parallel_per_session": max(SIZES),
-    "max_parallel_total": max(SIZES),
-    "starts_per_turn": max(SIZES),
+    "max_parallel_per_session": MOST,
+    "max_parallel_total": MOST,
+    "starts_per_turn": MOST,
     # the tool is let through by the filter that tasks have by default
-    "task": {"max_tasks_per_call": max(SIZES), "readonly_extra": [LOOKUP]},
+    "task": {"max_tasks_per_call": MOST, "readonly_extra": [LOOKUP]},
 }
 """How this plugin is configured: no task stands in a line."""
 _SECONDS = 120.0
@@ -51,25 +53,23 @@ async def run(
         sizes: How many tasks are in a call.
     """
     floor = Floor(model_url)
-    event, opening = await _overheard(bot)
+    event, opening = await overheard(bot)
 
     async def plugin(n: int) -> Sample:
-        calls = [["task", {"tasks": [{"task": text} for text in _texts(n)]}]]
-        # of very many results a reply holds no more than where they are
-        return await _turn(bot, calls, f"{n} of {n} tasks completed.", results=1)
+        return await call_of_tasks(bot, n)
 
     async def astrbot(n: int) -> Sample:
-        calls = [[f"transfer_to_{STATIC}", {"input": text}] for text in _texts(n)]
-        return await _turn(bot, calls, FOUND, results=n)
+        calls = [[f"transfer_to_{STATIC}", {"input": text}] for text in task_texts(n)]
+        return await one_turn(bot, calls, FOUND, results=n)
 
     async def bound(n: int) -> Sample:
-        return await sample(lambda: _bare(bot, event, opening, n))
+        return await sample(lambda: bare_runs(bot, event, opening, n))
 
     async def without_guard(n: int) -> Sample:
-        return await sample(lambda: _bare(bot, event, unguarded(bot, opening), n))
+        return await sample(lambda: bare_runs(bot, event, unguarded(bot, opening), n))
 
     async def bare_calls(n: int) -> Sample:
-        return await sample(lambda: asyncio.gather(*(floor.run(text) for text in _texts(n))))
+        return await sample(lambda: asyncio.gather(*(floor.run(text) for text in task_texts(n))))
 
     works = {
         "plugin": plugin,
@@ -93,7 +93,14 @@ def _is_measured(subject: str, n: int) -> bool:
     return subject != "astrbot" or n <= max(ONE_BY_ONE)
 
 
-async def _overheard(bot: Bot) -> tuple[Any, Opening]:
+async def call_of_tasks(bot: Bot, n: int) -> Sample:
+    """One call of `task` with so many tasks."""
+    calls = [["task", {"tasks": [{"task": text} for text in task_texts(n)]}]]
+    # of very many results a reply holds no more than where they are
+    return await one_turn(bot, calls, f"{n} of {n} tasks completed.", results=1)
+
+
+async def overheard(bot: Bot) -> tuple[Any, Opening]:
     """The event of a turn with one task, and what that task's child was sent first."""
     listener = OpeningListener(bot, TASK_MARK)
     try:
@@ -104,11 +111,12 @@ async def _overheard(bot: Bot) -> tuple[Any, Opening]:
     return turn.event, opening
 
 
-def _texts(n: int) -> list[str]:
+def task_texts(n: int) -> list[str]:
+    """What so many tasks say."""
     return [f"{TASK_MARK} {number}" for number in range(n)]
 
 
-async def _turn(bot: Bot, calls: list[list[Any]], expected: str, *, results: int) -> Sample:
+async def one_turn(bot: Bot, calls: list[list[Any]], expected: str, *, results: int) -> Sample:
     """One user message that has these tool calls made in one answer.
 
     Args:
@@ -125,7 +133,8 @@ async def _turn(bot: Bot, calls: list[list[Any]], expected: str, *, results: int
     return Sample(wall_seconds=ended - began, cpu_seconds=cpu_ended - cpu_began)
 
 
-async def _bare(bot: Bot, event: Any, opening: Opening, n: int) -> None:
+async def bare_runs(bot: Bot, event: Any, opening: Opening, n: int) -> None:
+    """The same runs with AstrBot's own runner and nothing else."""
     answers = await asyncio.gather(*(bare_run(bot, event, opening) for _ in range(n)))
     assert answers == [FOUND] * n
 

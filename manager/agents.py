@@ -3,20 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from .agent_checks import ALL, AgentChecks
 from .errors import (
     AgentBusy,
     AgentNotFound,
     AgentProtected,
     AgentStatic,
     FeatureOff,
-    InvalidArgument,
     LimitReached,
+    NameTaken,
     NotPermitted,
     StoreError,
-    UnknownReference,
 )
 from .events import AgentChanged, AgentCreated, AgentRemoved
 from .models import (
@@ -35,16 +35,13 @@ from .services import Services
 from .settings import Settings, StaticAgentSettings
 from .shared_context import SharedContext, board_name
 from .static_agents import static_configs
-from .workdir import checked_workdir, session_folder
 
 logger = logging.getLogger(__name__)
-
-ALL = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAgent:
-    """What the main agent asks for when it makes a sub-agent."""
+    """What the main agent, or the page, asks for when it makes a sub-agent."""
 
     name: str
     system_prompt: str
@@ -53,6 +50,21 @@ class NewAgent:
     skills: tuple[str, ...] = ()
     workdir: str = ""
     provider_id: str = ""
+    protected: bool = False
+    replaces: bool = True
+    """Whether one's own idle agent of that name gives way to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentChanges:
+    """What is to be changed of an agent; None leaves it as it is."""
+
+    system_prompt: str | None = None
+    description: str | None = None
+    tools: tuple[str, ...] | None = None
+    skills: tuple[str, ...] | None = None
+    workdir: str | None = None
+    provider_id: str | None = None
 
 
 class AgentDesk:
@@ -81,6 +93,7 @@ class AgentDesk:
         self._roster = roster
         self._unfinished = unfinished
         self._board = board
+        self._checks = AgentChecks(session, services)
         # what the store keeps of static agents: the name of the memory and the rights mark
         self._kept_static = {name_key(agent.name): agent for agent in roster.static()}
         roster.set_static(())
@@ -105,30 +118,30 @@ class AgentDesk:
         if not settings.dynamic_agents.enabled:
             raise FeatureOff("Making sub-agents", key="dynamic_agents.enabled")
         name = checked_name(new.name, other_tools=self._other_tools(turn))
-        if not new.system_prompt.strip():
-            raise InvalidArgument("system_prompt", "must not be empty")
-        self._check_references(new, turn, settings)
-        workdir = (
-            checked_workdir(new.workdir, self.workdir_roots(), private=self._services.files)
-            if new.workdir
-            else ""
+        system_prompt = self._checks.system_prompt(new.system_prompt)
+        self._checks.references(
+            turn, settings, tools=new.tools, skills=new.skills, provider_id=new.provider_id
         )
-        self._check_place(name, turn.asker, settings)
+        workdir = self._checks.workdir(new.workdir)
+        self._check_place(name, new, turn.asker, settings)
         return SubAgentConfig(
             name=name,
-            system_prompt=new.system_prompt,
+            system_prompt=system_prompt,
             description=new.description,
             tools=new.tools,
             skills=new.skills,
             workdir=workdir,
             provider_id=new.provider_id,
+            protected=new.protected,
             owner=turn.asker.owner,
             conversation=ConversationId(self._services.clock.new_id()),
             created_at=self._services.clock.now(),
         )
 
-    def _check_place(self, name: str, asker: Asker, settings: Settings) -> None:
+    def _check_place(self, name: str, new: NewAgent, asker: Asker, settings: Settings) -> None:
         if (old := self._roster.find(name)) is not None:
+            if not new.replaces:
+                raise NameTaken(name, "another sub-agent of this chat")
             self._check_replaceable(old, asker)
             return
         limit = settings.dynamic_agents.max_dynamic_subagent_count
@@ -136,6 +149,32 @@ class AgentDesk:
             raise LimitReached(
                 "sub-agents in this chat", limit, key="dynamic_agents.max_dynamic_subagent_count"
             )
+
+    async def edit(
+        self, name: str, changes: AgentChanges, turn: Turn, settings: Settings
+    ) -> SubAgentConfig:
+        """Change one's own idle dynamic agent; memory, name and owner stay.
+
+        With the owner the rights stay as well: an admin who edits a member's agent gives it no more
+        than the member may do.
+        """
+        async with self._changing:
+            old = self._owned(name, turn.asker)
+            self._check_idle(old)
+            self._checks.references(
+                turn,
+                settings,
+                tools=changes.tools or (),
+                skills=changes.skills or (),
+                provider_id=changes.provider_id or "",
+            )
+            new = replace(
+                old, **{key: value for key, value in asdict(changes).items() if value is not None}
+            )
+            self._checks.system_prompt(new.system_prompt)
+            if changes.workdir is not None:
+                new = replace(new, workdir=self._checks.workdir(changes.workdir))
+            return old if new == old else await self._change(old, new, "edited")
 
     def set_static(self, agents: Iterable[StaticAgentSettings]) -> None:
         """Let these be the session's static agents from now on.
@@ -272,8 +311,7 @@ class AgentDesk:
 
     def workdir_roots(self) -> tuple[Path, ...]:
         """Folders in which an agent of this session may work."""
-        own = session_folder(self._services.files, self._session)
-        return (own, *(Path(root) for root in self._services.settings().workdir_roots))
+        return self._checks.workdir_roots()
 
     async def _change(
         self, old: SubAgentConfig, new: SubAgentConfig, change: str
@@ -336,19 +374,6 @@ class AgentDesk:
         own = {transfer_tool_name(agent.name) for agent in self._roster.all()}
         return self._services.host.tool_names(turn) - own
 
-    def _check_references(self, new: NewAgent, turn: Turn, settings: Settings) -> None:
-        host = self._services.host
-        denied = frozenset(settings.dynamic_agents.tools_blacklist)
-        if refused := [tool for tool in new.tools if tool in denied]:
-            raise InvalidArgument(
-                "tools", f"names tools that no sub-agent gets: {', '.join(refused)}"
-            )
-        known = host.tool_names(turn) - denied
-        _check_known("tool", [tool for tool in new.tools if tool != ALL], known)
-        _check_known("skill", list(new.skills), host.skill_names(turn))
-        if new.provider_id:
-            _check_known("provider", [new.provider_id], host.provider_ids())
-
     def _publish(
         self, kind: type[AgentCreated | AgentChanged | AgentRemoved], **fields: object
     ) -> None:
@@ -356,9 +381,4 @@ class AgentDesk:
         self._services.bus.publish(kind(session=self._session, at=at, **fields))  # type: ignore[arg-type] # fields of the three kinds differ
 
 
-def _check_known(kind: str, names: list[str], known: frozenset[str]) -> None:
-    if unknown := [name for name in names if name not in known]:
-        raise UnknownReference(kind, unknown, known)
-
-
-__all__ = ["ALL", "AgentDesk", "NewAgent"]
+__all__ = ["ALL", "AgentChanges", "AgentDesk", "NewAgent"]

@@ -3,10 +3,17 @@
 from collections.abc import Callable
 
 from .errors import AgentNotFound, FeatureOff
-from .models import SharedEntry, Turn
+from .models import BOT, SharedEntry, Turn
 from .roster import Roster
 from .settings import Settings
-from .shared_context import EVERYONE, MAIN_AGENT, EntryKind, SharedContext, board_name
+from .shared_context import (
+    EVERYONE,
+    MAIN_AGENT,
+    THE_BOT,
+    EntryKind,
+    SharedContext,
+    board_name,
+)
 
 
 class BoardDesk:
@@ -68,6 +75,26 @@ class BoardDesk:
             content,
             sender=MAIN_AGENT,
             owner=turn.asker.owner,
+            target=self.target(target),
+            limit=self._settings().shared_context_maxlen,
+        )
+
+    async def post_for_bot(
+        self, kind: EntryKind, content: str, *, target: str = EVERYONE
+    ) -> SharedEntry:
+        """Post as the people who run the bot; a system note of theirs counts for every user.
+
+        Raises:
+            FeatureOff: The board is off.
+            AgentNotFound: The target is neither `all` nor an agent.
+            InvalidArgument: The text is empty.
+        """
+        self._check_on()
+        return await self._board.post(
+            kind,
+            content,
+            sender=THE_BOT,
+            owner=BOT,
             target=self.target(target),
             limit=self._settings().shared_context_maxlen,
         )

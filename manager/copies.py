@@ -66,7 +66,7 @@ class Copies:
     ) -> AgentRequest:
         settings, shape = self._services.settings(), run.task or _NO_SHAPE
         simple = shape.agent_type is AgentType.SIMPLE
-        scope = ToolScope() if simple else _scope(shape, settings)
+        scope = self.scope(run, settings)
         return AgentRequest(
             run_id=run.run_id,
             session=run.session,
@@ -82,21 +82,31 @@ class Copies:
             member_rights=self._member_rights(run),
         )
 
+    def scope(self, run: Run, settings: Settings) -> ToolScope:
+        """The tools that an unnamed run may have.
+
+        Raises:
+            UnknownReference: Its filter is not in the settings any more.
+        """
+        shape = run.task or _NO_SHAPE
+        if run.kind is RunKind.FORK:
+            return ToolScope(
+                assigned=(_ALL_TOOLS,),
+                denied=frozenset(settings.dynamic_agents.tools_blacklist),
+                filter=find_filter(shape.tool_filter, settings.task),
+            )
+        return ToolScope() if shape.agent_type is AgentType.SIMPLE else _scope(shape, settings)
+
     async def _fork(self, run: Run) -> AgentRequest:
-        settings, shape = self._services.settings(), run.task or _NO_SHAPE
         return AgentRequest(
             run_id=run.run_id,
             session=run.session,
             agent=None,
             system_prompt="",
             prompt=await self.prompt(run),
-            resume=await self._recorded(run, settings),
+            resume=await self._recorded(run, self._services.settings()),
             fork=await self._fork_context(run),
-            tools=ToolScope(
-                assigned=(_ALL_TOOLS,),
-                denied=frozenset(settings.dynamic_agents.tools_blacklist),
-                filter=find_filter(shape.tool_filter, settings.task),
-            ),
+            tools=self.scope(run, self._services.settings()),
             origin=run.origin,
             member_rights=self._member_rights(run),
         )

@@ -49,7 +49,7 @@ class Courier:
         self,
         services: Services,
         supervisor: Supervisor,
-        open_session: Callable[[SessionId], Awaitable[SubAgentManager]],
+        open_session: Callable[[SessionId], Awaitable[SubAgentManager | None]],
         lost: Callable[[], Collection[SessionId]],
     ) -> None:
         self._services = services
@@ -74,7 +74,8 @@ class Courier:
         Raises:
             StoreError: The store cannot be read.
         """
-        pending = [session for session, _ in await self._services.store.pending_owners()]
+        home = self._services.home
+        pending = [session for session, _ in await self._services.store.pending_owners(home)]
         unlooked, self._unlooked = self._unlooked, set()
         for session in (*pending, *self._lost(), *unlooked):
             self.look(session)
@@ -119,6 +120,8 @@ class Courier:
 
     async def _do_all(self, session: SessionId) -> None:
         manager = await self._open_session(session)
+        if manager is None:
+            return
         is_off = await self._messenger.is_off_for(session)
         settings = self._services.settings()
         for errand in await manager.errands.due(settings, is_off=is_off):
@@ -207,7 +210,10 @@ class Courier:
         manager.log.claim(errand.lost)
         held = await self._messenger.wake(errand)
         # meanwhile the session may have left memory and come back
-        manager = await self._open_session(errand.session)
+        again = await self._open_session(errand.session)
+        if again is None:
+            return True
+        manager = again
         outbox = manager.runs.results.outbox
         # a turn that it lost to a message of the user is settled by that turn
         left = {row.delivery_id for row in outbox.pending(errand.owner)}

@@ -5,7 +5,7 @@ along is the last moment of a timeline, never a result.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .errors import StoreError
@@ -13,6 +13,7 @@ from .events import (
     AgentChanged,
     AgentCreated,
     AgentRemoved,
+    BoardChanged,
     Event,
     ModelCalled,
     RunChanged,
@@ -28,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 _EVERY_SECONDS = 2.0
 """How long an event waits for others at most."""
+_SOON_SECONDS = 0.05
+"""The same while somebody follows what is kept."""
 _BATCH = 100
 """So many are written at once without waiting."""
 _MOST_WAITING = 5_000
@@ -45,25 +48,62 @@ class EventLog:
         self._waiting: list[StoredEvent] = []
         self._take_back: Callable[[], None] | None = None
         self._is_writing = False
-        self._unsubscribe = services.bus.subscribe(self._hear)
+        self._unsubscribe = services.bus.subscribe(self.hear)
+        self._told: list[Callable[[Sequence[StoredEvent]], None]] = []
+        self._followers = 0
+        self._is_closed = False
 
     async def close(self) -> None:
         """Write what has gathered, and hear of nothing more."""
+        self._is_closed = True
         self._unsubscribe()
         if self._take_back is not None:
             self._take_back()
         await self._write()
 
-    def _hear(self, happened: Event) -> None:
-        if (event := _stored(happened)) is None:
+    def when_kept(self, told: Callable[[Sequence[StoredEvent]], None]) -> None:
+        """Tell somebody of the events that are in the store from now on."""
+        self._told.append(told)
+
+    def follow(self, told: Callable[[Sequence[StoredEvent]], None]) -> Callable[[], None]:
+        """Tell somebody as `when_kept` does, and write soon after something happened.
+
+        Returns:
+            A function that ends it.
+        """
+        self._told.append(told)
+        self._followers += 1
+        if self._take_back is not None:
+            self._write_later()
+        is_following = True
+
+        def unfollow() -> None:
+            nonlocal is_following
+            if is_following:
+                is_following = False
+                self._followers -= 1
+                self._told.remove(told)
+
+        return unfollow
+
+    def hear(self, happened: Event) -> None:
+        """Keep an event; one that another process has kept is left out."""
+        if happened.retold or (event := _stored(happened)) is None:
             return
         self._waiting.append(event)
         del self._waiting[:-_MOST_WAITING]
         if len(self._waiting) >= _BATCH and not self._is_writing:
             self._start()
         elif self._take_back is None:
-            clock = self._services.clock
-            self._take_back = clock.call_at(clock.monotonic() + _EVERY_SECONDS, self._start)
+            self._write_later()
+
+    def _write_later(self, seconds: float | None = None) -> None:
+        if self._take_back is not None:
+            self._take_back()
+        if seconds is None:
+            seconds = _SOON_SECONDS if self._followers else _EVERY_SECONDS
+        clock = self._services.clock
+        self._take_back = clock.call_at(clock.monotonic() + seconds, self._start)
 
     def _start(self) -> None:
         if self._take_back is not None:
@@ -75,19 +115,26 @@ class EventLog:
 
     async def _write(self) -> None:
         events, self._waiting = self._waiting, []
+        pause = None
         try:
             if events:
                 await self._services.store.add_events(events)
+                for told in tuple(self._told):
+                    told(events)
         except StoreError:
             logger.exception("%d events could not be kept yet", len(events))
             self._waiting[:0] = events
+            pause = _EVERY_SECONDS
         finally:
             self._is_writing = False
+            # what came while this was writing may have found it busy when its time was over
+            if self._waiting and self._take_back is None and not self._is_closed:
+                self._write_later(pause)
 
 
 def _stored(happened: Event) -> StoredEvent | None:
     """The event as it is kept; None for those that are not."""
-    found = _of_run(happened) or _of_agent(happened)
+    found = _of_run(happened) or _of_session(happened)
     if found is None:
         return None
     run_id, payload = found
@@ -116,7 +163,7 @@ def _of_run(happened: Event) -> tuple[RunId, Mapping[str, Any]] | None:
     return None
 
 
-def _of_agent(happened: Event) -> tuple[None, Mapping[str, Any]] | None:
+def _of_session(happened: Event) -> tuple[None, Mapping[str, Any]] | None:
     match happened:
         case AgentCreated(config=config, replaced=replaced):
             return None, {"name": config.name, "kind": config.kind, "replaced": replaced}
@@ -124,4 +171,6 @@ def _of_agent(happened: Event) -> tuple[None, Mapping[str, Any]] | None:
             return None, {"name": config.name, "change": change}
         case AgentRemoved(config=config):
             return None, {"name": config.name}
+        case BoardChanged():
+            return None, {}
     return None

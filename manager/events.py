@@ -23,6 +23,8 @@ class Event:
     """What happened, as a name that stays: the page and stored events go by it."""
     session: SessionId
     at: datetime
+    retold: bool = False
+    """Whether it happened in another process, which has kept it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ class AgentCreated(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentChanged(Event):
-    """An agent was protected, unprotected or reset."""
+    """An agent was protected, unprotected, edited or reset."""
 
     kind: ClassVar[str] = "agent.changed"
 
@@ -136,6 +138,16 @@ class ResultsHanded(Event):
     taker: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardChanged(Event):
+    """A note was posted on the notice board, or notes were taken away."""
+
+    kind: ClassVar[str] = "board.changed"
+
+
+type RunEvent = ModelCalled | ToolStarted | ToolFinished
+"""What a child does."""
+
 type Subscriber = Callable[[Event], None]
 
 
@@ -163,13 +175,13 @@ class EventBus:
             except Exception:
                 logger.exception("A subscriber failed on %s", type(event).__name__)
 
-    def run_changed(self, run: Run, at: datetime) -> None:
+    def run_changed(self, run: Run, at: datetime, *, retold: bool = False) -> None:
         """Tell that a run has come to another state."""
-        self.publish(RunChanged(session=run.session, at=at, run=run))
+        self.publish(RunChanged(session=run.session, at=at, run=run, retold=retold))
         if run.task is None:
             return
         if run.is_over:
-            self.publish(TaskEnded(session=run.session, at=at, run=run))
+            self.publish(TaskEnded(session=run.session, at=at, run=run, retold=retold))
         elif run.state is RunState.RUNNING and run.fence == 1 and not run.steps:
             # neither one that goes on after a question nor one that is taken up again
-            self.publish(TaskStarted(session=run.session, at=at, run=run))
+            self.publish(TaskStarted(session=run.session, at=at, run=run, retold=retold))

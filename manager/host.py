@@ -100,6 +100,8 @@ class AgentRequest:
     """True when the agent's owner or the asker is not an admin: the child is a plain member."""
     turn: Turn | None = None
     """The turn that asked, while it lives; None after a restart."""
+    away: bool = False
+    """Whether its chat belongs to another process, and cannot be reached from here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +264,10 @@ class Catalog(Protocol):
         Raises:
             InvalidArgument: One of them may not be read, or is no image.
         """
+        ...
+
+    def lacks(self, session: SessionId, origin: Origin) -> tuple[str, ...]:
+        """What a chat of another process had when a run was asked for and is not here, by name."""
         ...
 
     def persona(self, session: SessionId, persona_id: str) -> Persona | None:

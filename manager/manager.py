@@ -6,6 +6,7 @@ the outbox (whose result goes where). One object per session; nothing is shared 
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, tzinfo
+from functools import partial
 from typing import Literal
 
 from .agents import AgentDesk, NewAgent
@@ -44,6 +45,7 @@ from .stopping import Stopping
 from .tasks import ForkContexts, NewTask, TaskDesk, no_fork_context
 from .turn_log import TurnLog
 from .turns import TurnDesk
+from .workers.team import Team
 
 type WaitMode = Literal["all", "any"]
 
@@ -52,25 +54,31 @@ class SubAgentManager:
     """All sub-agents and runs of one session."""
 
     def __init__(
-        self, session: SessionId, services: Services, supervisor: Supervisor, *, kept: Kept
+        self,
+        session: SessionId,
+        services: Services,
+        supervisor: Supervisor,
+        *,
+        kept: Kept,
+        team: Team,
     ) -> None:
         """Made by `Sessions.open`, which loads what is passed in."""
         self.session = session
         self._services = services
         self._state = SessionState(kept.record, services)
         self._roster = Roster(kept.agents)
-        notes = self._notes = SharedContext(session, services.store, services.clock)
-        self._agents = AgentDesk(
-            session, services, self._roster, unfinished=self._unfinished, board=notes
+        tell = partial(services.board_changed, session)
+        notes = self.notes = SharedContext(
+            session, services.store, services.clock, tell_others=tell
         )
+        """The notes of the board, for who hears that others have changed them."""
+        self._agents = self._agent_desk(notes)
         self.board = self._board_desk(notes)
         """The notice board, for the main agent."""
-        self.steering = Steering(services, self._state, self._roster, notes)
-        """Memories and board, for people."""
-        self._runs = RunDesk(
-            session, services, supervisor, day=kept.day, children=self._preparation()
-        )
-        self._delegation = Delegation(session, services, self._roster, self._runs)
+        self.steering = Steering(services, self._state, self._roster, notes, self._agents)
+        """Agents, memories and board, for people."""
+        runs = self._runs = self._run_desk(supervisor, kept, team)
+        self._delegation = Delegation(session, services, self._roster, runs)
         self._tasks = TaskDesk(session, services, self._runs, self._delegation)
         self.reader = RunReader(services.store, self._runs, self._roster)
         """Runs, groups and names, for those who may read them."""
@@ -80,17 +88,25 @@ class SubAgentManager:
         """Answers, steers and repeats runs, for models and people."""
         log = self.log = TurnLog(session, services, supervisor, kept.lost)
         """What turns do with our tools, and what a restart cut off."""
-        self.forgetting = Forgetting(
-            self._runs, self.stopping, self._agents, self._roster, notes, log
-        )
+        runs, agents = self._runs, self._agents
+        self.forgetting = Forgetting(runs, self.stopping, agents, self._roster, notes, log)
         """What the platform's reset means here."""
-        self._turns = TurnDesk(session, services, self._agents, self._roster, self._runs, log)
+        self._turns = TurnDesk(session, services, agents, self._roster, runs, log)
         self.errands = self._errand_desk()
         """What no turn will take, so that it is to be brought."""
 
+    def _run_desk(self, supervisor: Supervisor, kept: Kept, team: Team) -> RunDesk:
+        children, executions = self._preparation(), team.executions
+        known = (self.session, self._services, supervisor)
+        return RunDesk(*known, day=kept.day, children=children, executions=executions)
+
+    def _agent_desk(self, notes: SharedContext) -> AgentDesk:
+        known = (self.session, self._services, self._roster)
+        return AgentDesk(*known, unfinished=self._unfinished, board=notes)
+
     def _guide(self) -> Guiding:
-        repeating = Repeating(self._services, self._roster, self._runs, self._delegation)
-        return Guiding(self._runs, self.reader, repeating)
+        parts = (self._services, self._roster, self._runs, self._delegation)
+        return Guiding(self._runs, self.reader, Repeating(*parts))
 
     def _errand_desk(self) -> Errands:
         return Errands(
@@ -145,7 +161,7 @@ class SubAgentManager:
     async def load(self) -> None:
         """Read what is kept of the session beside its agents; `Sessions` calls it once."""
         await self._runs.results.outbox.load()
-        await self._notes.load()
+        await self.notes.load()
 
     # ---- turns
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NewType
 
+from .origin import Origin as Origin
 from .task_shape import TaskShape
 
 SessionId = NewType("SessionId", str)
@@ -114,25 +115,6 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """What rebuilds the chat event of a run after a restart; roles are not part of it."""
-
-    adapter: str = ""
-    sender_id: str = ""
-    sender_name: str = ""
-    group_id: str = ""
-    persona_id: str = ""
-    message_type: str = ""
-    turn_id: str = ""
-    """The turn in which the run was asked for."""
-    generation: int = 0
-    """Wake-up turns that led to it, one out of another; 0 is a turn that a user began."""
-    tools: tuple[str, ...] | None = None
-    """Names of the tools that the asker could use then: a later start gives no others; None: not
-    known, before a run is made."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SubAgentConfig:
     """A named specialist."""
 
@@ -231,7 +213,7 @@ class Run:
     input: str
     image_urls: tuple[str, ...] = ()
     owner: OwnerId
-    origin: Origin = Origin()
+    origin: Origin = field(default_factory=Origin)
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
@@ -270,6 +252,9 @@ TERMINAL = frozenset(
         RunState.INTERRUPTED,
     }
 )
+
+
+UNFINISHED = frozenset(RunState) - TERMINAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,7 +365,7 @@ class Turn:
     turn_id: str
     session: SessionId
     asker: Asker
-    origin: Origin = Origin()
+    origin: Origin = field(default_factory=Origin)
     handle: object | None = None
     """The host's own object for the turn; the core only hands it back to the host."""
     message: str = ""

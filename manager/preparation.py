@@ -8,7 +8,7 @@ from .agents import AgentDesk
 from .board import BoardDesk
 from .child_desk import ChildDesk
 from .copies import Copies
-from .errors import AgentNotFound, InvalidArgument
+from .errors import AgentNotFound, InvalidArgument, SubAgentError
 from .host import AgentRequest, ChildTool, ToolScope
 from .memory import load_memory
 from .models import (
@@ -31,6 +31,7 @@ from .settings import Settings
 from .shared_context import BoardReader, SharedContext, board_name
 from .tool_filter import NO_FILTER, find_filter
 from .workdir import default_workdir, make_workdir
+from .workers.needs import is_pinned, needed_tools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,8 @@ class Preparation:
             request = await self._of_agent(run)
         else:
             request = await self._of_copy(run)
-        return replace(request, turn=self._lookups.find_turn(run.origin.turn_id))
+        turn = self._lookups.find_turn(run.origin.turn_id)
+        return replace(request, turn=turn, away=self._services.is_guest)
 
     async def _of_copy(self, run: Run) -> AgentRequest:
         settings, board = self._services.settings(), self._board.for_children()
@@ -144,11 +146,50 @@ class Preparation:
             member_rights=member_rights,
         )
 
-    def news(self, run_id: RunId) -> tuple[str, ...]:
+    async def news(self, run_id: RunId) -> tuple[str, ...]:
         """What came up on the board since the child's last model call."""
         reader = self._readers.get(run_id)
-        news = reader.news() if reader is not None else ""
+        news = await reader.fresh_news() if reader is not None else ""
         return (news,) if news else ()
+
+    def scope(self, run: Run) -> ToolScope | None:
+        """The tools that a run may have; None: its agent, persona or filter is not there."""
+        settings = self._services.settings()
+        try:
+            if run.agent is None:
+                return self._copies.scope(run, settings)
+            config = self._config(run)
+            return _scope(run, config, self._persona(run, config), settings, with_skills=False)
+        except SubAgentError:
+            return None
+
+    async def mark(self, run: Run) -> None:
+        """Mark the memory of a run's agent where the run has member rights.
+
+        Also when another process executes it: what stands in memory here decides on later rights.
+
+        Raises:
+            StoreUnavailable: It could not be stored.
+        """
+        config = self._roster.find(run.agent) if run.agent is not None else None
+        if config is not None and self._member_rights(run, config):
+            await self._agents.mark_member_memory(config)
+
+    def lacks(self, run: Run) -> list[str]:
+        """What a run needs that is not here but may be at the home of its chat, by name."""
+        host, scope = self._services.host, self.scope(run)
+        settings = self._services.settings()
+        provider = settings.dynamic_agents.default_provider_id
+        if run.agent is not None and (config := self._roster.find(run.agent)) is not None:
+            provider = config.provider_id or provider
+        lacking = [provider] if provider and provider not in host.provider_ids() else []
+        lacking += host.lacks(run.session, run.origin)
+        if scope is None:
+            return [*lacking, run.agent or run.run_id]
+        pinned = settings.workers.pinned_tools
+        if is_pinned(run, scope, pinned):
+            lacking += sorted(needed_tools(run, scope) & set(pinned))
+        return lacking + sorted(needed_tools(run, scope) - host.tool_names(None) - set(lacking))
 
     def forget(self, run_id: RunId) -> None:
         """The run is over."""

@@ -3,40 +3,31 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-from .artifacts import keep_artifacts
 from .courier import Courier
 from .daily import every_day
-from .errors import ShuttingDown
+from .errors import LostRun, ShuttingDown
 from .event_log import EventLog
 from .expiry import Expiry, erase, is_unused
 from .manager import SubAgentManager
-from .models import Failure, Run, SessionId, SessionRecord, StopReason, delivery_of
+from .models import UNFINISHED, Run, SessionId, SessionRecord, StopReason
 from .retention import Retention
 from .runs.budget import DayTokens, day_start
-from .runs.endings import interrupted
 from .runs.line import Caps
 from .runs.shielding import carry_through
 from .runs.supervisor import Supervisor
+from .runs.taking_up import MOST_TAKES, OLDEST, TakingUp
 from .services import Services
 from .session_state import Kept
-from .store.protocol import RunWrite
 from .store.rows import DamagedRow
-
-if TYPE_CHECKING:
-    from .turn_record import TurnRecord
+from .turn_record import TurnRecord
+from .workers.member import Member
+from .workers.team import Alone, Team
 
 logger = logging.getLogger(__name__)
-
-MOST_TAKES = 5
-"""How often a run is taken up at most: it may be what brings the bot down."""
-_OLDEST = timedelta(days=1)
-"""A run that was asked for longer ago is not taken up: nobody waits for it."""
 
 LOADED_AT_MOST = 256
 """Idle sessions beyond this many leave memory, the longest unused first."""
@@ -53,7 +44,7 @@ class Sessions:
             most_takes: How often a run is taken up at most, at least 1.
         """
         self._services = services
-        self._most_takes = most_takes
+        self._taking_up = TakingUp(services, most_takes=most_takes)
         self._supervisor = Supervisor(self._caps)
         self._managers: dict[SessionId, SubAgentManager] = {}
         self._locks = _Locks()
@@ -61,9 +52,10 @@ class Sessions:
         """Turns that a restart cut off, until their session is opened."""
         self._lost_in: set[SessionId] = set()
         """Where there were any when this began."""
-        self.courier = Courier(services, self._supervisor, self.open, lambda: self._lost_in)
+        self.courier = Courier(services, self._supervisor, self._open_own, lambda: self._lost_in)
         """Brings what no turn takes."""
         self._events = EventLog(services, self._supervisor)
+        self._team = self._make_team()
         self._expiry = Expiry(services, let_go=self._delete_unused)
         self._closed = False
 
@@ -78,27 +70,25 @@ class Sessions:
         Raises:
             StoreError: The store cannot be used.
         """
-        store = self._services.store
+        store, home = self._services.store, self._team.home
         await store.open()
-        await store.release_claims(self._services.executor)
-        unfinished = await store.unfinished_runs()
+        await self._team.begin()
+        await store.release_claims(self._services.executor, home)
+        unfinished = await store.unfinished_runs(home)
         await self._find_lost_turns()
-        why_not = {run.run_id: self._why_not_resumed(run) for run in unfinished}
         # first those that end: a session reads its open deliveries when it is opened
-        for run in unfinished:
-            if (failure := why_not[run.run_id]) is not None:
-                await self._interrupt(run, failure)
-        for run in unfinished:
-            if why_not[run.run_id] is None:
-                await self._take_up(run)
+        going_on = [run for run in unfinished if not await self._is_interrupted(run)]
+        for run in going_on:
+            await self.take_up(run)
+        await self._team.start()
         old = (self._expiry.sweep, Retention(self._services).sweep)
         self._supervisor.start(every_day(self._services.clock, *old), name="deleting what is old")
 
     async def _find_lost_turns(self) -> None:
         """Look for turns that a restart cut off; what a reload left behind goes on without us."""
-        for record in await self._services.store.open_turns():
+        for record in await self._services.store.open_turns(self._team.home):
             is_ours = record.executor == self._services.executor
-            is_old = self._services.clock.now() - record.began_at > _OLDEST
+            is_old = self._services.clock.now() - record.began_at > OLDEST
             if is_ours or is_old or not self._services.settings().resume_on_restart:
                 await self._services.store.end_turn(record.turn_id)
             else:
@@ -127,9 +117,49 @@ class Sessions:
                 self._let_idle_go()
         return self._managers[session]
 
+    async def _open_own(self, session: SessionId) -> SubAgentManager | None:
+        """What `open` gives; None: another process looks after the session now."""
+        return await self.open(session) if await self._team.is_ours(session) else None
+
+    async def open_for_turn(self, session: SessionId) -> SubAgentManager:
+        """What `open` gives, for a turn that begins here.
+
+        From now on the session is looked after here, if another process has done it until now.
+
+        Raises:
+            ShuttingDown: All sessions are being closed.
+            StoreError: The store cannot be read.
+        """
+        if not await self._team.move_in(session):
+            return await self.open(session)
+        # what stands in memory is from before the other process had it
+        self.moved_out(session)
+        manager = await self.open(session)
+        for run in await self._services.store.list_runs(session, states=UNFINISHED):
+            await self.take_up(run)
+        return manager
+
+    def moved_out(self, session: SessionId) -> None:
+        """The session is another process's now."""
+        if (manager := self._managers.pop(session, None)) is not None:
+            manager.runs.let_all_go()
+
     def loaded(self, session: SessionId) -> SubAgentManager | None:
         """The session's manager if it is in memory."""
         return self._managers.get(session)
+
+    def all_loaded(self) -> list[SubAgentManager]:
+        """The managers in memory."""
+        return list(self._managers.values())
+
+    @property
+    def events(self) -> EventLog:
+        """What is kept of what happens, for who follows it."""
+        return self._events
+
+    def settings_changed(self) -> None:
+        """There may be more places now than runs at work."""
+        self._supervisor.line.admit()
 
     async def end_all(self, session: SessionId, reason: StopReason) -> None:
         """Stop the live runs of a session."""
@@ -141,6 +171,7 @@ class Sessions:
         self._closed = True
         self.courier.close()
         try:
+            await self._team.close()
             await self._supervisor.close()
             for manager in self._managers.values():
                 await manager.runs.results.write_missed()
@@ -150,22 +181,50 @@ class Sessions:
             await self._services.store.close()
 
     async def _load(self, session: SessionId) -> SubAgentManager:
+        kept = await self._kept(session, lost=self._lost.get(session, ()))
+        services, supervisor = self._services, self._supervisor
+        manager = SubAgentManager(session, services, supervisor, kept=kept, team=self._team)
+        await manager.load()
+        self._lost.pop(session, None)
+        return manager
+
+    async def load_for_guest(
+        self, session: SessionId, services: Services, supervisor: Supervisor
+    ) -> SubAgentManager:
+        """A session as it is now, for one run of another process; nobody else has it."""
+        kept, alone = await self._kept(session), Alone(services)
+        manager = SubAgentManager(session, services, supervisor, kept=kept, team=alone)
+        if services.sharing is not None:
+            manager.set_static(services.sharing.static_agents())
+        await manager.load()
+        return manager
+
+    async def _kept(self, session: SessionId, *, lost: Sequence[TurnRecord] = ()) -> Kept:
         store, now = self._services.store, self._services.clock.now()
         record = await store.load_session(session)
         if record is None:
             # not stored: the store makes a record with the first thing that is to be kept
             record = SessionRecord(session=session, created_at=now, last_active_at=now)
         today = day_start(now)
-        kept = Kept(
+        return Kept(
             record=record,
             agents=await store.load_agents(session),
             day=DayTokens(day_start=today, used=await store.tokens_used(session, today)),
-            lost=self._lost.get(session, ()),
+            lost=lost,
         )
-        manager = SubAgentManager(session, self._services, self._supervisor, kept=kept)
-        await manager.load()
-        self._lost.pop(session, None)
-        return manager
+
+    def _make_team(self) -> Team:
+        sharing = self._services.sharing
+        if sharing is None:
+            return Alone(self._services)
+        return Member(
+            self._services,
+            sharing,
+            self._supervisor,
+            self._events,
+            taking_up=self._taking_up,
+            sessions=self,
+        )
 
     def _let_idle_go(self) -> None:
         surplus = len(self._managers) - LOADED_AT_MOST
@@ -193,7 +252,8 @@ class Sessions:
             raise asyncio.CancelledError
         return gone
 
-    async def _take_up(self, run: Run) -> None:
+    async def take_up(self, run: Run) -> None:
+        """Go on with a run that was cut off; one whose session cannot be read is left alone."""
         try:
             manager = await self.open(run.session)
         except DamagedRow as error:
@@ -201,39 +261,19 @@ class Sessions:
         else:
             manager.runs.take_up(run, self._services.settings())
 
-    def _why_not_resumed(self, run: Run) -> Failure | None:
-        """Why a run that was cut off does not go on; None: it does."""
-        if run.executor == self._services.executor:
-            return None
-        if not self._services.settings().resume_on_restart:
-            return Failure(code="interrupted", message="The bot was restarted while this ran.")
-        if self._services.clock.now() - run.created_at > _OLDEST:
-            return Failure(
-                code="interrupted",
-                message="The bot was restarted, and this was too old to be taken up.",
-            )
-        if run.fence >= self._most_takes:
-            return Failure(
-                code="taken_up_too_often",
-                message=f"The bot was restarted {run.fence} times while this ran; it may be the "
-                "cause.",
-            )
-        return None
-
-    async def _interrupt(self, run: Run, failure: Failure) -> None:
-        now = self._services.clock.now()
-        # nobody waits for it any more: its owner is to hear of it
-        ended = interrupted(replace(run, background=True), failure, now)
-        ended = await keep_artifacts(ended, self._services.files)
-        write = RunWrite(run=ended, delivery=delivery_of(ended, now))
-        await self._services.store.write_run(write)
-        logger.warning("Run %s was cut off by a restart", run.run_id)
+    async def _is_interrupted(self, run: Run) -> bool:
+        """Whether a run that was cut off does not go on, and has its end now."""
+        failure = None if self._team.goes_on(run) else self._taking_up.why_not(run)
+        if failure is None:
+            return False
+        try:
+            await self._taking_up.interrupt(run, failure)
+        except LostRun:
+            return False
+        return True
 
     def _caps(self) -> Caps:
-        settings = self._services.settings()
-        return Caps(
-            per_session=settings.max_parallel_per_session, total=settings.max_parallel_total
-        )
+        return self._team.caps(self._services.settings())
 
 
 class _Locks:

@@ -130,6 +130,28 @@ class RetentionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkersSettings:
+    """Several processes that share a PostgreSQL store and the work in it."""
+
+    enabled: bool = False
+    pinned_tools: tuple[str, ...] = ("send_message_to_user", "future_task")
+    """A run that may call one of these is executed where its chat comes in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DashboardSettings:
+    """The page by itself, served beside AstrBot's WebUI."""
+
+    enabled: bool = False
+    host: str = "127.0.0.1"
+    """A host name or an address to listen at; other than this machine's own needs a token."""
+    port: int = 6190
+    """1 to 65535."""
+    token: str = field(default="", repr=False)
+    """Secret: never shown, logged or exported. "" is one that the server makes by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set, with its default."""
 
@@ -187,5 +209,11 @@ class Settings:
     session_expiry_days: int = 30
     """0 keeps sessions for ever."""
     retention: RetentionSettings = field(default_factory=RetentionSettings)
-    database_url: str = ""
+    database_url: str = field(default="", repr=False)
     """Secret: never shown, logged or exported. "" is SQLite in the data folder."""
+    dashboard: DashboardSettings = field(default_factory=DashboardSettings)
+    workers: WorkersSettings = field(default_factory=WorkersSettings)
+
+
+SECRETS = frozenset({"database_url", "dashboard.token"})
+"""Keys whose values are written and never shown."""

@@ -2,11 +2,12 @@
 
 Memories and the notice board are looked at, cleared and switched here. A memory is cleared by
 `SubAgentManager.reset`, for people as for the main agent; what else that one may do is in
-`agents.py` and `board.py`.
+`agents.py` and `board.py`. Agents are edited here as well, which no model does.
 """
 
+from .agents import AgentChanges, AgentDesk
 from .errors import NotPermitted
-from .models import Asker, SharedEntry, StoredMessage
+from .models import Asker, SharedEntry, StoredMessage, SubAgentConfig, Turn
 from .roster import Roster
 from .services import Services
 from .session_state import SessionState
@@ -26,11 +27,23 @@ class Steering:
         state: SessionState,
         roster: Roster,
         board: SharedContext,
+        agents: AgentDesk,
     ) -> None:
         self._services = services
+        self._agents = agents
         self._state = state
         self._roster = roster
         self._board = board
+
+    # ---- agents
+
+    async def edit(self, name: str, changes: AgentChanges, turn: Turn) -> SubAgentConfig:
+        """Change one's own idle dynamic agent; its memory and its owner stay.
+
+        Raises:
+            SubAgentError: It is not there, static, busy or another's, or may not be so.
+        """
+        return await self._agents.edit(name, changes, turn, self._services.settings())
 
     # ---- memory
 

@@ -73,11 +73,10 @@ class TaskDesk:
         tasks = [_labelled(task, number) for number, task in enumerate(tasks, start=1)]
         group_id = GroupId(self._services.clock.new_id())
         shapes = [_shape(task, at, settings) for at, task in enumerate(tasks)]
-        runs = self._runs_of(tasks, shapes, turn, group_id)
+        runs = self._runs_of(tasks, shapes, turn, group_id, background=background)
         self._refuse_doubles(runs)
         fork = self._fork(runs, group_id, fork_context)
         self._delegation.count_starts(turn, len(runs))
-        runs = [replace(run, background=background) for run in runs]
         ids = {run.run_id for run in runs}
         if not background:
             turn.children |= ids
@@ -106,6 +105,8 @@ class TaskDesk:
         shapes: Sequence[TaskShape],
         turn: Turn,
         group_id: GroupId,
+        *,
+        background: bool,
     ) -> list[Run]:
         ids = {task.label: RunId(self._services.clock.new_id()) for task in tasks}
         origin, now = self._delegation.origin(turn), self._services.clock.now()
@@ -121,6 +122,7 @@ class TaskDesk:
                     conversation=agent.conversation if agent else ConversationId(run_id),
                     kind=_kind(task),
                     group_id=group_id,
+                    background=background,
                     depends_on=tuple(ids[label] for label in dict.fromkeys(task.depends_on)),
                     task=shape,
                     input=task.task,

@@ -25,7 +25,7 @@ from .host import (
     ToolCall,
     ToolResult,
 )
-from .models import Asker, Failure, OwnerId, Persona, SessionId, Turn, Usage
+from .models import Asker, Failure, Origin, OwnerId, Persona, SessionId, Turn, Usage
 from .services import Services
 from .settings import Settings
 from .store.protocol import Store
@@ -158,6 +158,11 @@ class FakeHost:
     async def until_up(self) -> None:
         """See `AgentDriver.until_up`."""
         await self.up.wait()
+
+    def lacks(self, session: SessionId, origin: Origin) -> tuple[str, ...]:
+        """See `Catalog.lacks`."""
+        wanted = origin.provider_id
+        return (f"the model {wanted}",) if wanted and wanted not in self.providers else ()
 
     def tool_names(self, turn: Turn | None) -> frozenset[str]:
         """See `Catalog.tool_names`."""

@@ -8,7 +8,8 @@ can be.
 import asyncio
 import os
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
@@ -28,20 +29,23 @@ from .chat_switch import ChatSwitch
 from .clock import SystemClock
 from .commands import Commands
 from .config import parse_settings
+from .dashboard import DashboardDoors
+from .home_facts import told_to_others
 from .host import AstrBotHost
 from .host_commands import HostCommands
 from .languages import Languages
 from .live_settings import LiveSettings
+from .log_bridge import LogBridge
 from .messenger import AstrBotMessenger
 from .owned_tasks import OwnedTasks
-from .persona import persona_ids
+from .page_parts import PageParts
 from .progress import Progress
-from .references import unknown_references
 from .request import RequestParts, Requests
 from .static_agents import StaticAgents, TakenUpRuns
 from .tools import ModelTools
 from .turns import Turns
 from .wake_event import drop_empty, is_from_us
+from .workers import Workers, make_workers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +63,9 @@ _LATER_RETRY_SECONDS = 30.0
 class _Parts:
     """What exists while the plugin is on."""
 
+    services: Services
     sessions: Sessions
+    static: StaticAgents
     turns: Turns
     off: ChatOff
     calls: ToolCalls
@@ -69,6 +75,7 @@ class _Parts:
     host_commands: HostCommands
     answers: ChatAnswers
     progress: Progress
+    workers: Workers
 
 
 class App:
@@ -87,14 +94,21 @@ class App:
         self._switch = ChatSwitch(context, self.settings.current, plugin=PLUGIN_NAME)
         self._languages = Languages(self.settings.current)
         self._messenger = AstrBotMessenger(context, self._switch, self._languages)
+        self._page = PageParts(context, config, self.settings, self._host)
+        self._doors = DashboardDoors(
+            context, self.settings, self._clock, folder=self._folder, plugin=PLUGIN_NAME
+        )
+        self.settings.follow(self._settings_changed)
         self._parts: _Parts | None = None
         self._retrying = OwnedTasks()
+        self._log = LogBridge()
 
     async def start(self) -> None:
         """Open the store and take up what a reload cut off; log what is wrong, once.
 
         When the store cannot be opened now, the plugin is off until a later try succeeds.
         """
+        self._log.open()
         for problem in self._problems:
             logger.warning("Configuration: %s", problem.text)
         self.check_references()
@@ -102,6 +116,7 @@ class App:
             # AstrBot is up: the plugin was loaded anew. At boot platforms come later.
             self._host.begin()
             self._messenger.begin()
+        await self._doors.open()
         if (error := await self._open()) is not None:
             logger.error("The sub-agents are off: %s %s", error, _advice(error))
             if not isinstance(error, StoreTooNew):
@@ -109,27 +124,26 @@ class App:
 
     async def stop(self) -> None:
         """End everything; unfinished runs stay in the store and are taken up at the next start."""
-        await self._retrying.finish(seconds=0)
-        parts, self._parts = self._parts, None
-        if parts is not None:
-            await _close(parts)
+        try:
+            await self._doors.close()
+            await self._retrying.finish(seconds=0)
+            parts, self._parts = self._parts, None
+            if parts is not None:
+                await _close(parts)
+        finally:
+            self._log.close()
 
     def check_references(self) -> None:
-        """Log configured models and personas that AstrBot does not have.
-
-        At boot AstrBot loads plugins before its providers: then there is nothing to say yet.
-        """
-        if providers := self._host.provider_ids():
-            for text in unknown_references(
-                self.settings.current(), providers=providers, personas=persona_ids(self._context)
-            ):
-                logger.warning("Configuration: %s", text)
+        """Log configured models and personas that AstrBot does not have."""
+        for text in self._page.unknown_references(self.settings.current()):
+            logger.warning("Configuration: %s", text)
 
     async def chats_can_be_reached(self) -> None:
         """AstrBot has started: what was cut off goes on, what waits from before is brought."""
         self._host.begin()
         self._messenger.begin()
         if (parts := self._parts) is not None:
+            parts.workers.look()
             await _begin_bringing(parts)
 
     async def hear(self, event: AstrMessageEvent) -> str:
@@ -184,10 +198,22 @@ class App:
         if self._parts is not None:
             self._parts.turns.agent_is_done(event, run_context, response)
 
+    def _settings_changed(self) -> None:
+        if (parts := self._parts) is None:
+            return
+        parts.sessions.settings_changed()
+        parts.workers.look()
+        if not self.settings.current().enabled:
+            parts.off.look_everywhere()
+
     async def _open(self) -> StoreError | None:
         """Switch the plugin on; the error when the store does not let it."""
-        parts = self._build()
         try:
+            parts = self._build()
+        except StoreError as error:
+            return error
+        try:
+            await parts.workers.open()
             await parts.sessions.start()
         except StoreError as error:
             await _close(parts)
@@ -197,6 +223,7 @@ class App:
             await _close(parts)
             raise
         self._parts = parts
+        self._doors.api.switch_on(self._page.api(parts.sessions, parts.services, parts.static))
         if self._messenger.is_on:
             await _begin_bringing(parts)
         return None
@@ -215,19 +242,24 @@ class App:
                 return
 
     def _build(self) -> _Parts:
-        sessions = Sessions(self._services())
         current = self.settings.current
+        static = StaticAgents(self._context, current)
+        workers = make_workers(current, self._folder, lambda: self._host.is_up)
+        services = replace(self._services(), sharing=workers.sharing(static.all))
+        sessions = Sessions(services)
         switch = self._switch
         off = ChatOff(switch, sessions, self.bus, self._clock)
-        turns = Turns(sessions, self._clock)
+        told = partial(told_to_others, context=self._context) if services.sharing else None
+        turns = Turns(sessions, self._clock, told)
         calls = ToolCalls(turns, off, self._clock)
-        tools = ModelTools(calls.answer, current())
-        static = StaticAgents(self._context, current)
+        tools = ModelTools(calls.answer, current)
         requests = Requests(
             self._context, RequestParts(turns=turns, tools=tools, static=static, bus=self.bus)
         )
         return _Parts(
+            services=services,
             sessions=sessions,
+            static=static,
             turns=turns,
             off=off,
             calls=calls,
@@ -237,6 +269,7 @@ class App:
             host_commands=HostCommands(sessions, turns, self._messenger, self._languages),
             answers=ChatAnswers(self._context, sessions, self._languages),
             progress=Progress(current, self._messenger, self._languages, self.bus, self._clock),
+            workers=workers,
         )
 
     def _services(self) -> Services:
@@ -269,6 +302,7 @@ async def _close(parts: _Parts) -> None:
     # From here on waiting tools return and say that the plugin is being reloaded.
     await parts.sessions.close()
     await parts.calls.returned()
+    await parts.workers.close()
 
 
 def _advice(error: StoreError) -> str:

@@ -13,11 +13,12 @@ from astrbot.api.star import Context
 from astrbot.core.skills.skill_manager import SkillManager, build_skills_prompt
 from astrbot.core.utils.astrbot_path import get_astrbot_temp_path
 
-from ..manager.models import OwnerId, Persona, SessionId, Turn
+from ..manager.models import Origin, OwnerId, Persona, SessionId, Turn
 from ..manager.workdir import session_folder
 from .child_event import is_admin_id
 from .child_provider import provider_id
 from .child_tools import ChildTools
+from .home_facts import lacking
 from .host_settings import read_agent_settings
 from .image_message import message_images
 from .images import admit_images
@@ -43,7 +44,10 @@ class AstrBotCatalog:
 
     def skill_names(self, turn: Turn | None) -> frozenset[str]:
         """See `Catalog.skill_names`."""
-        session = turn.session if turn is not None else None
+        return self.skills_of(turn.session if turn is not None else None)
+
+    def skills_of(self, session: SessionId | None) -> frozenset[str]:
+        """Names of the active skills in a chat; None is the default chat."""
         return frozenset(skill.name for skill in self._skills(session))
 
     def provider_ids(self) -> frozenset[str]:
@@ -64,6 +68,10 @@ class AstrBotCatalog:
             roots=(folder, Path(get_astrbot_temp_path())),
             folder=folder,
         )
+
+    def lacks(self, session: SessionId, origin: Origin) -> tuple[str, ...]:
+        """See `Catalog.lacks`."""
+        return lacking(session, origin, self._context)
 
     def persona(self, session: SessionId, persona_id: str) -> Persona | None:
         """See `Catalog.persona`."""

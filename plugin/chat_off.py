@@ -36,6 +36,11 @@ class ChatOff:
         self._looking.start(self._end(session), what="Ending the runs of a chat")
         return True
 
+    def look_everywhere(self) -> None:
+        """The master switch may have been turned: runs that wait would not notice by themselves."""
+        for manager in self._sessions.all_loaded():
+            self._looking.start(self._look(manager.session), what="Looking whether a chat is off")
+
     async def close(self) -> None:
         """Watch no longer."""
         self._unsubscribe()

@@ -15,6 +15,7 @@ from astrbot.core.cron.events import CronMessageEvent
 from astrbot.core.platform.message_session import MessageSession
 
 from ..manager.host import AgentRequest
+from .chat_away import platform_of, refuse_to_send
 from .turn_handle import TurnHandle
 
 RUN_ID = "astrbot_plugin_subagents.run_id"
@@ -112,7 +113,10 @@ def _rebuilt(
     )
     if origin.group_id:
         event.message_obj.group_id = origin.group_id
-    event.platform_meta = event.platform = _platform(session, context) or event.platform_meta
+    known = platform_of(session, origin) if request.away else _platform(session, context)
+    event.platform_meta = event.platform = known or event.platform_meta
+    if request.away:
+        vars(event)["send"] = refuse_to_send
     plugins = config.get("plugin_set", ["*"])
     event.plugins_name = None if plugins == ["*"] else plugins
     return event

@@ -80,7 +80,8 @@ async def find_provider(
     else:
         provider, override = await _of_chat(request, context, of_chats)
     if not isinstance(provider, Provider):
-        return _unavailable(fork.provider_id if fork is not None else request.provider_id)
+        named = fork.provider_id if fork is not None else request.provider_id
+        return _unavailable(named or (request.origin.provider_id if request.turn is None else ""))
     return ChildProvider(
         provider=provider,
         override=override,
@@ -135,9 +136,12 @@ def provider_id(provider: Provider) -> str:
 async def _of_chat(
     request: AgentRequest, context: Context, of_chats: ProvidersOfChats
 ) -> tuple[object, str | None]:
-    handle, session = handle_of(request), request.session
+    handle, session, origin = handle_of(request), request.session, request.origin
+    if handle is None and origin.provider_id:
+        # where work is shared, whoever executes it goes by what its home has told
+        return context.get_provider_by_id(origin.provider_id), origin.model or None
     if handle is None:
-        return await of_chats.ask(session, lambda: _current(session, context)), None
+        return await of_chats.ask(session, lambda: current_provider(session, context)), None
     # As `_select_provider` in AstrBot's core/astr_main_agent.py: the chat of its WebUI lets the
     # user pick a model for each message.
     main = handle.provider_request
@@ -145,10 +149,11 @@ async def _of_chat(
     picked = handle.event.get_extra("selected_provider")
     if picked:
         return context.get_provider_by_id(picked), model or None
-    return await of_chats.ask(session, lambda: _current(session, context)), model or None
+    return await of_chats.ask(session, lambda: current_provider(session, context)), model or None
 
 
-async def _current(session: str, context: Context) -> object:
+async def current_provider(session: str, context: Context) -> object:
+    """The chat model that a chat uses now; None when there is none that can be used."""
     # 4.29 finds it asynchronously and calls the older way deprecated; 4.26 has only that
     find = getattr(context, "get_using_provider_async", None)
     try:

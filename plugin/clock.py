@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 _ALPHABET = string.ascii_lowercase + string.digits
 _ID_LENGTH = 10
 """Ten of 36 characters: a clash among a million ids is as likely as one in seven thousand."""
+_ID_COUNT = len(_ALPHABET) ** _ID_LENGTH
 
 
 class SystemClock:
@@ -34,4 +35,9 @@ class SystemClock:
 
     def new_id(self) -> str:
         """See `Clock.new_id`."""
-        return "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
+        # one draw for all characters: ids of many runs are made at once
+        number, characters = secrets.randbelow(_ID_COUNT), ""
+        for _ in range(_ID_LENGTH):
+            number, at = divmod(number, len(_ALPHABET))
+            characters += _ALPHABET[at]
+        return characters

@@ -20,6 +20,20 @@ type _Entry = StaticAgentSettings | CustomFilterSettings
 
 _OF_THE_PAGE = frozenset({"__template_key", "template"})
 """Keys that AstrBot's configuration page adds to an entry of a list."""
+_OF_ASTRBOT = frozenset(
+    f"dashboard.{name}"
+    for name in (
+        "pbkdf2_password",
+        "password",
+        "password_storage_upgraded",
+        "password_change_required",
+        "jwt_secret",
+    )
+)
+"""Keys that AstrBot puts into any configuration with a group `dashboard`, since its own has one.
+
+They mean nothing here (`AstrBotConfig.__init__` in core/config/astrbot_config.py, 4.26 and 4.29).
+"""
 _STRICT = frozenset({CustomFilterSettings})
 """Entries in which every key counts: a filter whose `denied` is mistyped would deny nothing."""
 
@@ -105,7 +119,8 @@ class _Reading:
                 found = type(raw[each.name]).__name__ if each.name in raw else ""
                 self._add(key, found, str(unusable), entry=self._entry)
         for name in (each for each in raw if each not in hints):
-            self._report_unknown(prefix, name, raw[name], tuple(hints))
+            if f"{prefix}{name}" not in _OF_ASTRBOT:
+                self._report_unknown(prefix, name, raw[name], tuple(hints))
         return values
 
     def report(self, key: str, value: object, accepted: str) -> None:

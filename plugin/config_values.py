@@ -4,6 +4,7 @@ The kind of a value is its type in `Settings`; a few keys have rules of their ow
 knows AstrBot, and nothing is logged.
 """
 
+import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -38,11 +39,17 @@ LEAST: Mapping[str, int] = MappingProxyType(
         "task.max_tasks_per_call": 1,
         "question_timeout": 1,
         "delivery.max_attempts": 1,
+        "dashboard.port": 1,
     }
 )
 """The smallest allowed number of a key; 0 for every number that is not named."""
 _MOST = 1_000_000_000
-"""The largest allowed number of every key: clocks and stores cannot take just any."""
+"""The largest allowed number of a key that is not named: clocks and stores cannot take just any."""
+_MOST_OF_KEY: Mapping[str, int] = MappingProxyType({"dashboard.port": 65535})
+_SHORTEST_TOKEN = 12
+"""Characters: with so many nobody guesses it in the tries that the dashboard's login allows."""
+_LONGEST_TOKEN = 200
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 
 class Unusable(Exception):
@@ -66,8 +73,14 @@ def reader_of(hint: Any, key: str) -> Reader:
     if get_origin(hint) is Literal:
         return partial(_read_choice, choices=get_args(hint))
     if hint in (int, float):
-        return partial(_read_int if hint is int else _read_float, least=LEAST.get(key, 0))
+        least, most = bounds_of(key)
+        return partial(_read_int if hint is int else _read_float, least=least, most=most)
     return _OF_TYPE[hint]
+
+
+def bounds_of(key: str) -> tuple[int, int]:
+    """The smallest and the largest number that a key takes."""
+    return LEAST.get(key, 0), _MOST_OF_KEY.get(key, _MOST)
 
 
 def _read_bool(value: object) -> bool:
@@ -76,18 +89,18 @@ def _read_bool(value: object) -> bool:
     return value
 
 
-def _read_int(value: object, *, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
-        raise Unusable(f"a whole number of at least {least} and at most {_MOST}")
+def _read_int(value: object, *, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise Unusable(f"a whole number of at least {least} and at most {most}")
     return value
 
 
-def _read_float(value: object, *, least: int) -> float:
-    accepted = f"a number of at least {least} and at most {_MOST}"
+def _read_float(value: object, *, least: int, most: int) -> float:
+    accepted = f"a number of at least {least} and at most {most}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Unusable(accepted)
     # Python's JSON reader takes NaN and Infinity too, which are not in between.
-    if not least <= value <= _MOST:
+    if not least <= value <= most:
         raise Unusable(accepted)
     return value
 
@@ -147,6 +160,25 @@ def _read_id(value: object) -> str:
     return _read_text(value).strip()
 
 
+def _read_host(value: object) -> str:
+    host = _read_id(value)
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        if not _HOST_NAME.fullmatch(host):
+            raise Unusable("a host name or an address, without a port") from None
+    return host
+
+
+def _read_token(value: object) -> str:
+    token = _read_id(value)
+    if token and not (_SHORTEST_TOKEN <= len(token) <= _LONGEST_TOKEN and token.isprintable()):
+        raise Unusable(
+            f"{_SHORTEST_TOKEN} to {_LONGEST_TOKEN} printable characters, or an empty text"
+        )
+    return token
+
+
 def _read_folder(value: object) -> str:
     folder = _read_id(value)
     if folder and not _is_absolute(folder):
@@ -176,6 +208,8 @@ _OF_TYPE: Mapping[Any, Reader] = MappingProxyType(
 )
 _OF_KEY: Mapping[str, Reader] = MappingProxyType(
     {
+        "dashboard.host": _read_host,
+        "dashboard.token": _read_token,
         "static_agents[].name": _read_agent_name,
         "static_agents[].persona_id": _read_id,
         "static_agents[].provider_id": _read_id,

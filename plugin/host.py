@@ -30,6 +30,11 @@ class AstrBotHost(AstrBotCatalog):
         """AstrBot has started: at boot it loads plugins before its models and other plugins."""
         self._up.set()
 
+    @property
+    def is_up(self) -> bool:
+        """Whether AstrBot has started."""
+        return self._up.is_set()
+
     async def until_up(self) -> None:
         """See `AgentDriver.until_up`."""
         await self._up.wait()

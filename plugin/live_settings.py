@@ -11,6 +11,7 @@ class LiveSettings:
 
     def __init__(self, configured: Settings) -> None:
         self._configured = configured
+        self._followers: list[Callable[[], None]] = []
         self._blacklisted: list[str] = []
         self._inherent: list[str] = []
         self._current = configured
@@ -18,6 +19,20 @@ class LiveSettings:
     def current(self) -> Settings:
         """The settings of now."""
         return self._current
+
+    def configured(self) -> Settings:
+        """Those of the configuration alone."""
+        return self._configured
+
+    def configure(self, configured: Settings) -> None:
+        """The configuration has changed; what other plugins have added stays."""
+        self._configured = configured
+        self._renew()
+
+    def follow(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Have a function called after each change; the returned one takes this back."""
+        self._followers.append(changed)
+        return lambda: self._followers.remove(changed)
 
     def add_blacklisted_tool(self, name: str) -> Callable[[], None]:
         """Keep a tool from all sub-agents; the returned function takes this back."""
@@ -54,6 +69,8 @@ class LiveSettings:
                 tools_inherent=_joined(dynamic.tools_inherent, self._inherent),
             ),
         )
+        for changed in tuple(self._followers):
+            changed()
 
 
 def _joined(configured: tuple[str, ...], added: list[str]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ class StaticAgents:
 
     def all(self) -> list[StaticAgentSettings]:
         """The static agents, the plugin's own first; of two with one name the first counts."""
-        settings, of_core = self._settings(), self._of_core()
+        settings, of_core = self._settings(), self.of_core()
         if settings.manage_core_subagents:
             return [*settings.static_agents, *of_core]
         taken = {name_key(agent.name) for agent in of_core}
@@ -47,7 +47,7 @@ class StaticAgents:
         hand_offs = [tool for tool in tools if isinstance(tool, HandoffTool)]
         if not hand_offs:
             return frozenset()
-        of_core = {agent.name for agent in self._of_core()}
+        of_core = {agent.name for agent in self.of_core()}
         ours: dict[str, str] = {}
         for agent in self.all():
             if agent.enabled:
@@ -57,7 +57,8 @@ class StaticAgents:
             tool.name for tool in hand_offs if tool.name in replaced and tool.agent.name in of_core
         )
 
-    def _of_core(self) -> tuple[StaticAgentSettings, ...]:
+    def of_core(self) -> tuple[StaticAgentSettings, ...]:
+        """AstrBot's own, as AstrBot offers them now."""
         if self._context.subagent_orchestrator is None:
             return ()
         section = self._context.get_config().get("subagent_orchestrator")

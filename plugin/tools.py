@@ -32,23 +32,30 @@ class ModelTool(FunctionTool):
 
 
 class ModelTools:
-    """Makes our tools; the fixed ones once."""
+    """Makes our tools; the fixed ones once for the same settings."""
 
-    def __init__(self, answer: Answer, settings: Settings) -> None:
+    def __init__(self, answer: Answer, settings: Callable[[], Settings]) -> None:
         # AstrBot checks a tool's schema whenever one is made, which takes milliseconds; ours are
         # checked by tests, so all are copies of one.
         self._blank = ModelTool(name="blank", description="", parameters={"type": "object"})
         self._blank.answer = answer
         self._parameters: dict[type[Any], dict[str, Any]] = {}
-        self._management = tuple(self._wrap(spec) for spec in management_tools(settings))
+        self._settings = settings
+        self._made_for = settings()
+        self._management = self._made(self._made_for)
 
     def management(self) -> Iterable[ModelTool]:
         """The tools that every turn has, in their order."""
+        if (settings := self._settings()) is not self._made_for:
+            self._made_for, self._management = settings, self._made(settings)
         return self._management
 
     def transfer(self, config: SubAgentConfig, reader: OwnerId) -> ModelTool:
         """The tool that hands work to one agent, as shown in a user's turn."""
         return self._wrap(transfer_tool(config, reader=reader))
+
+    def _made(self, settings: Settings) -> tuple[ModelTool, ...]:
+        return tuple(self._wrap(spec) for spec in management_tools(settings))
 
     def _wrap(self, spec: ToolSpec[Any]) -> ModelTool:
         tool = copy.copy(self._blank)

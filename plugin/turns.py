@@ -6,7 +6,7 @@ that comes about: of all signs only this one is always given.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -61,12 +61,23 @@ class OpenTurn:
         return tuple(RunId(row.delivery_id) for row in rows if row.taker == self.turn.turn_id)
 
 
+type TellOrigin = Callable[[Origin, AstrMessageEvent], Awaitable[Origin]]
+
+
 class Turns:
     """The turns under way, each found by its event."""
 
-    def __init__(self, sessions: Sessions, clock: Clock) -> None:
+    def __init__(self, sessions: Sessions, clock: Clock, tell: TellOrigin | None = None) -> None:
+        """Set it up.
+
+        Args:
+            sessions: Whose turns they are.
+            clock: Gives ids.
+            tell: Adds to a turn's origin what other processes have to know; None: there are none.
+        """
         self._sessions = sessions
         self._clock = clock
+        self._tell = tell
         self._open: dict[str, OpenTurn] = {}
         self._agents = MainAgents()
         self._ending = OwnedTasks()
@@ -91,15 +102,16 @@ class Turns:
             return
         handle = TurnHandle(event=event)
         errand = errand_of(event)
+        origin = errand.origin if errand is not None else _origin(event)
         turn = Turn(
             turn_id=self._clock.new_id(),
             session=SessionId(event.unified_msg_origin),
             asker=_asker(event, errand),
-            origin=errand.origin if errand is not None else _origin(event),
+            origin=await self._tell(origin, event) if self._tell is not None else origin,
             handle=handle,
             message="" if errand is not None else event.message_str,
         )
-        manager = await self._sessions.open(turn.session)
+        manager = await self._sessions.open_for_turn(turn.session)
         if self._closed:
             return
         event.set_extra(_MARK, turn.turn_id)

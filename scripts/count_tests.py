@@ -17,7 +17,7 @@ import pytest
 
 __all__ = ["Notes", "pytest_collection_modifyitems", "pytest_configure"]
 
-SERVICES: Final = ("postgres", "llama")
+SERVICES: Final = ("postgres", "llama", "browser")
 """Markers of tests that need something beside Python."""
 
 

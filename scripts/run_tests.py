@@ -49,6 +49,8 @@ class Part:
     options: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     """The plugins to load; none: all that are installed."""
+    stage: int
+    """Parts of one stage may run at the same time; a stage begins when the one before has ended."""
 
     @property
     def title(self) -> str:
@@ -65,16 +67,18 @@ class Part:
 
 def parts() -> Iterator[Part]:
     """All parts, the fast ones first."""
-    yield Part(kind="unit", environment=DEV, options=SHARED_OUT, plugins=PLUGINS)
-    yield Part(kind="contract", environment=DEV, options=("-m", "not host"))
+    yield Part(kind="unit", environment=DEV, options=SHARED_OUT, plugins=PLUGINS, stage=1)
+    yield Part(kind="contract", environment=DEV, options=("-m", "not host"), stage=2)
     # Other people's code runs in the rest, and what it warns of is not ours to mend.
     lenient = ("-W", "default")
+    # Beside the contract tests: of two AstrBots and a browser one would be starved.
+    yield Part(kind="browser", environment=LATEST, options=lenient, stage=2)
     for environment in (OLDEST, LATEST):
         if mentions("contract", "mark.host"):
             options = ("-m", "host", *lenient)
-            yield Part(kind="contract", environment=environment, options=options)
-        yield Part(kind="host", environment=environment, options=lenient)
-    yield Part(kind="e2e", environment=LATEST, options=lenient)
+            yield Part(kind="contract", environment=environment, options=options, stage=3)
+        yield Part(kind="host", environment=environment, options=lenient, stage=3)
+    yield Part(kind="e2e", environment=LATEST, options=lenient, stage=3)
 
 
 def mentions(kind: str, text: str) -> bool:
@@ -82,15 +86,18 @@ def mentions(kind: str, text: str) -> bool:
     return any(text in file.read_text("utf-8") for file in (ROOT / "tests" / kind).rglob("*.py"))
 
 
-def lanes(chosen: Sequence[Part]) -> list[list[Part]]:
-    """Shares the parts out: those of one environment one after another, two AstrBots side by side.
+def stages(chosen: Sequence[Part]) -> Iterator[list[list[Part]]]:
+    """Shares the parts out: in each stage, those of one environment one after another.
 
-    They wait more than they compute, and each has folders, ports and tables of its own.
+    Two environments run side by side: their parts wait more than they compute, and each has
+    folders, ports and tables of its own.
     """
-    found: dict[str, list[Part]] = {}
-    for part in chosen:
-        found.setdefault(part.environment.group, []).append(part)
-    return list(found.values())
+    for stage in sorted({part.stage for part in chosen}):
+        lanes: dict[str, list[Part]] = {}
+        for part in chosen:
+            if part.stage == stage:
+                lanes.setdefault(part.environment.group, []).append(part)
+        yield list(lanes.values())
 
 
 class Runner:
@@ -103,20 +110,16 @@ class Runner:
         self._interrupted = threading.Event()
 
     def run_all(self, chosen: Sequence[Part]) -> None:
-        """Run parts: those that need no AstrBot first, then one AstrBot beside the other."""
-        ready = [part for part in chosen if is_ready(part, self.summary)]
-        for part in ready:
-            if part.environment == DEV:
-                self.run(part, aside=False)
-        side_by_side = lanes([part for part in ready if part.environment != DEV])
-        with ThreadPoolExecutor(max_workers=max(1, len(side_by_side))) as threads:
-            aside = len(side_by_side) > 1
-            try:
-                for done in [threads.submit(self._run_lane, each, aside) for each in side_by_side]:
-                    done.result()
-            except BaseException:
-                self._interrupted.set()
-                raise
+        """Run parts, stage after stage, and what each stage has side by side."""
+        for lanes in stages([part for part in chosen if is_ready(part, self.summary)]):
+            with ThreadPoolExecutor(max_workers=len(lanes)) as threads:
+                aside = len(lanes) > 1
+                try:
+                    for done in [threads.submit(self._run_lane, each, aside) for each in lanes]:
+                        done.result()
+                except BaseException:
+                    self._interrupted.set()
+                    raise
 
     def _run_lane(self, lane: Sequence[Part], aside: bool) -> None:
         for part in lane:

@@ -1,9 +1,10 @@
-"""Finds what some tests need beside Python: a PostgreSQL server, llama.cpp.
+"""Finds what some tests need beside Python: a PostgreSQL server, llama.cpp, Chromium.
 
 It looks and never starts or changes anything; ``.ci/run`` installs and starts what is missing.
 """
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from environments import ROOT
 __all__ = ["Services", "find_services"]
 
 LOCAL_POSTGRES: Final = "postgresql+asyncpg://postgres@127.0.0.1:5432/test"
+
+BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""Programs that the tests of the page can drive, where `TEST_CHROMIUM` names none."""
 
 LLAMA_PYTHON: Final = ROOT / ".venvs" / "llama" / "bin" / "python"
 
@@ -67,6 +71,12 @@ def find_services(python: Path) -> Services:
         missing["llama"] = refusal
     else:
         env["TEST_LLAMA_PYTHON"] = str(llama)
+    chosen = os.environ.get("TEST_CHROMIUM")
+    found = filter(None, map(shutil.which, [chosen] if chosen else BROWSERS))
+    if browser := next(found, None):
+        env["TEST_CHROMIUM"] = browser
+    else:
+        missing["browser"] = f"there is no {chosen}" if chosen else "no Chromium found"
     return Services(env=env, missing=missing)
 
 

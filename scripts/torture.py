@@ -3,7 +3,8 @@
 A core on a store of its own works at 12 runs of 60 turns whose tools change something. It is killed
 without warning at random moments and started again, until all runs have ended; then the store, what
 the tools did, what the models were told and what was delivered are held against each other. With
-``TEST_DATABASE_URL`` it is done on PostgreSQL, too. The core itself is in ``tests/torture``.
+``TEST_DATABASE_URL`` it is done on PostgreSQL, too, and there once more with two processes that
+share the work (``torture_pair.py``). The core itself is in ``tests/torture``.
 """
 
 import argparse
@@ -19,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from environments import DEV, ROOT, prepare
+from environments import DEV, prepare
 from installing import SetupFailed
+from torture_pair import PairTorture, start_part
 
 __all__ = ["main"]
 
@@ -30,6 +32,9 @@ LIFE_SECONDS: Final = 1.4
 """How long a life lasts at most, once the core is at work."""
 BEFORE_WORK: Final = 0.15
 """The share of lives that end while the core is still starting."""
+ALONE_ON_FILE: Final = "SQLite"
+ALONE: Final = "PostgreSQL"
+PAIR: Final = "PostgreSQL, two processes"
 SCHEMA: Final = """
 import asyncio, sys
 import asyncpg
@@ -85,13 +90,7 @@ class Torture:
             core.communicate()
 
     def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [self.python, "-m", module, *arguments],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if module == "torture.life" else None,
-        )
+        return start_part(self.python, module, *arguments)
 
 
 def _wait_for_work(core: subprocess.Popen[bytes]) -> None:
@@ -103,42 +102,48 @@ def _wait_for_work(core: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def stores(python: Path, folder: Path) -> Iterator[dict[str, str]]:
     """The addresses of empty stores by their kind, gone afterwards."""
-    found = {"SQLite": str(folder / "store.db")}
+    found = {ALONE_ON_FILE: str(folder / "store.db")}
     server = os.environ.get("TEST_DATABASE_URL", "")
     if not server:
         yield found
         return
-    schema = f"torture_{os.getpid()}"
-    _on_server(python, server, f"CREATE SCHEMA {schema}")
+    kinds = {ALONE: f"torture_{os.getpid()}", PAIR: f"torture_pair_{os.getpid()}"}
+    for schema in kinds.values():
+        _on_server(python, server, f"CREATE SCHEMA {schema}")
     try:
-        address = f"{server}{'&' if '?' in server else '?'}search_path={schema}"
-        yield {**found, "PostgreSQL": address}
+        mark = "&" if "?" in server else "?"
+        yield found | {
+            kind: f"{server}{mark}search_path={schema}" for kind, schema in kinds.items()
+        }
     finally:
-        _on_server(python, server, f"DROP SCHEMA {schema} CASCADE")
+        for schema in kinds.values():
+            _on_server(python, server, f"DROP SCHEMA {schema} CASCADE")
 
 
 def _on_server(python: Path, server: str, statement: str) -> None:
     subprocess.run([python, "-c", SCHEMA, server, statement], check=True)
 
 
-def torture_all(python: Path, seed: str, kills: int) -> int:
-    """Do it on each kind of store; how many failed."""
+def torture_all(python: Path, seed: str, kills: int, *, only: str) -> int:
+    """Do it on each kind of store, or on one only; how many failed."""
     failed = 0
     with tempfile.TemporaryDirectory(prefix="torture-") as scratch:
         folder = Path(scratch)
         with stores(python, folder) as addresses:
-            for kind, address in addresses.items():
+            if only and only not in addresses:
+                raise SetupFailed(f"there is no {only!r} here, but {', '.join(addresses)}")
+            for kind in [only] if only else list(addresses):
+                address = addresses[kind]
                 own = folder / kind
                 own.mkdir()
                 began = time.monotonic()
-                torture = Torture(
-                    python=python, folder=own, address=address, seed=seed, kills=kills
-                )
+                made = PairTorture if kind == PAIR else Torture
+                torture = made(python=python, folder=own, address=address, seed=seed, kills=kills)
                 code = torture.run()
                 failed += bool(code)
                 verdict = "FAILED" if code else "all is well"
                 seconds = time.monotonic() - began
-                print(f"{kind}: {verdict} after {kills} kills, {seconds:.0f} s", flush=True)
+                print(f"{kind}: {verdict} after {kills} blows, {seconds:.0f} s", flush=True)
     return failed
 
 
@@ -147,11 +152,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", default="", help="what the moments of the kills are made of")
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--only", default="", help="a kind of store, such as SQLite; none: all")
     arguments = parser.parse_args()
     seed = arguments.seed or str(random.randrange(10**9))
     print(f"seed {seed}", flush=True)
     try:
-        failed = torture_all(prepare(DEV), seed, arguments.kills)
+        failed = torture_all(prepare(DEV), seed, arguments.kills, only=arguments.only)
     except SetupFailed as error:
         print(error, file=sys.stderr)
         return 1

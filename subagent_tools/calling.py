@@ -11,6 +11,7 @@ from ..manager import SubAgentError
 from ..manager.store.texts import clean
 from .arguments import validation_text
 from .replies import error_text
+from .reports import unsaved
 from .spec import CallContext, ToolSpec
 
 logger = logging.getLogger(__name__)
@@ -27,6 +28,8 @@ async def call_tool[A: BaseModel](
     if not spec.only_reads:
         context.manager.log.begin(context.turn)
     reply = await _reply(spec, context, arguments)
+    if note := unsaved(context.manager):
+        reply = f"{reply}\n\n{note}"
     context.manager.log.add(
         context.turn,
         tool=spec.name,

@@ -9,7 +9,7 @@ from ..manager.models import OwnerId
 from ..manager.store.texts import clean
 from ..manager.turn_record import TurnRecord
 from .describing import about
-from .reports import one_line, progress_of, reports
+from .reports import one_line, progress_of, reports, unsaved
 
 _CALLS = 30
 """Calls of a lost turn that are told."""
@@ -35,7 +35,7 @@ async def turn_notes(manager: SubAgentManager, turn: Turn) -> str:
         parts.append(f"Tasks of this user under way (do not start them again):\n{lines}")
     if arrived:
         texts = reports(arrived, limit=manager.settings.result_maxlen)
-        parts.append(f"Results that arrived since the last turn:\n\n{texts}")
+        parts += [f"Results that arrived since the last turn:\n\n{texts}", unsaved(manager)]
     text = "\n\n".join(part for part in parts if part)
     return clean(f"[Sub-agents: state of this chat]\n{text}") if text else ""
 
@@ -57,11 +57,11 @@ async def running_notes(manager: SubAgentManager, turn: Turn, *, compressed: boo
     parts = []
     if arrived:
         texts = reports(arrived, limit=manager.settings.result_maxlen)
-        parts.append(f"Results that have just arrived:\n\n{texts}")
+        parts += [f"Results that have just arrived:\n\n{texts}", unsaved(manager)]
     if told:
         lines = progress_of(told, manager.runs.position)
         parts.append(f"Tasks of this user under way (do not start them again):\n{lines}")
-    text = "\n\n".join(parts)
+    text = "\n\n".join(part for part in parts if part)
     return clean(f"[Sub-agents: news; not from the user]\n{text}") if text else ""
 
 

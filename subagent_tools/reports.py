@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from ..manager import Run, RunId, RunState, WaitOutcome
+from ..manager import Run, RunId, RunState, SubAgentManager, WaitOutcome
 from ..manager.excerpt import without_middle
 from ..manager.fence import fenced
 from ..manager.models import RunKind, ToolUse
@@ -29,6 +29,12 @@ _LINES = 50
 _SENDING = (
     "to show the user what it made: a tool that sends files by their path, such as "
     "`send_message_to_user`, if you have one and it may read that path"
+)
+_UNSAVED = (
+    "Note: the bot cannot save anything just now (its disk may be full, or its database away), so "
+    "results that came meanwhile are in memory alone. They are saved as soon as that works; if "
+    "the bot is restarted before, that work is done again. Tell the user, so that the bot's owner "
+    "looks."
 )
 _NOT_KEPT = "it could not be kept: it is gone, a link, larger than 50 MB, or there is no room"
 
@@ -185,6 +191,11 @@ def _question(run: Run) -> str:
         if len(question) <= 2 * _QUESTION + 10:
             break
     return question
+
+
+def unsaved(manager: SubAgentManager) -> str:
+    """What a reader of results is to know while some of them are in memory alone; "" if none is."""
+    return _UNSAVED if manager.runs.results.is_behind() else ""
 
 
 def why_unfinished(outcome: WaitOutcome, seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""This plugin's own configuration in the demo: one tool is known to read.
+"""This plugin's own configuration in the demo: one tool is known to read, and who shares the work.
 
 AstrBot adds all other settings to the file with their defaults. What a person set stays.
 """
@@ -14,8 +14,12 @@ READS_ONLY = "search_project_docs"
 """The demo's tool. Nothing is known of a plugin's tools, so copies would not be given it."""
 
 
-def write_plugin_config(root: Path) -> None:
+def write_plugin_config(root: Path, database_url: str = "") -> None:
     """Write the plugin's configuration into an AstrBot root, unless it has its part on `task`.
+
+    Args:
+        root: AstrBot's root folder.
+        database_url: A PostgreSQL database by which the bot shares its work; "" is none.
 
     Raises:
         Problem: The file that is there is no JSON object.
@@ -27,6 +31,13 @@ def write_plugin_config(root: Path) -> None:
         raise Problem(f"{path} is not valid JSON ({error}). Repair it, or remove it.") from error
     if not isinstance(config, dict):
         raise Problem(f"{path} holds no JSON object. Repair it, or remove it.")
+    wanted: dict[str, object] = {}
     if "task" not in config:
-        config["task"] = {"readonly_extra": [READS_ONLY]}
+        wanted["task"] = {"readonly_extra": [READS_ONLY]}
+    if database_url:
+        wanted |= {"database_url": database_url, "workers": {"enabled": True}}
+        # One at a time, so that two tasks are seen to go to two processes.
+        wanted |= {"max_parallel_total": config.get("max_parallel_total", 1)}
+    if wanted:
+        config |= wanted
         write_private(path, json.dumps(config, ensure_ascii=False, indent=2))

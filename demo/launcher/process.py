@@ -33,6 +33,11 @@ class AstrBotProcess:
         return self._process is not None and self._process.returncode is None
 
     @property
+    def pid(self) -> int:
+        """Its process id; 0 while there is none."""
+        return self._process.pid if self._process is not None else 0
+
+    @property
     def last_lines(self) -> Sequence[str]:
         """The newest lines of its output."""
         return self._output.last_lines

@@ -33,6 +33,8 @@ class Settings:
     port: int
     model: Model | None
     """None: the offline stand-in."""
+    database_url: str = ""
+    """A PostgreSQL database in which several demos share their work; "" is none."""
 
     @property
     def url(self) -> str:

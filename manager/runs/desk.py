@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
@@ -12,10 +12,10 @@ from ..errors import RunNotFound, ShuttingDown
 from ..fork_context import ForkContext
 from ..host import AgentRequest
 from ..models import (
+    ConversationId,
     GroupId,
     Run,
     RunId,
-    RunState,
     SessionId,
     StopReason,
 )
@@ -23,16 +23,15 @@ from ..names import name_key
 from ..services import Services
 from ..settings import Settings
 from .budget import DayTokens
-from .execution import Execution
 from .execution_ports import ExecutionPorts
 from .graph import Gate
+from .kinds import Executions, LiveRun, Place, Shareable
 from .line import Ticket
 from .missed import MissedEnds
 from .outbox import Outbox
 from .questions import Questions
 from .results import ResultDesk
 from .shielding import carry_through
-from .state import advance
 from .supervisor import Supervisor
 from .waiting import until_over
 
@@ -52,15 +51,19 @@ class WaitOutcome:
     """The plugin is being reloaded or stopped: the rest goes on after that."""
 
 
-class Children(Protocol):
+class Children(Shareable, Protocol):
     """What the desk needs to know of the children that it lets run."""
 
     async def request(self, run: Run) -> AgentRequest:
         """All that a run's child needs, looked up when the run starts."""
         ...
 
-    def news(self, run_id: RunId) -> tuple[str, ...]:
+    async def news(self, run_id: RunId) -> tuple[str, ...]:
         """What a running child has not been told yet."""
+        ...
+
+    def lacks(self, run: Run) -> list[str]:
+        """What a run needs that is not here but may be at the home of its chat, by name."""
         ...
 
     def forget(self, run_id: RunId) -> None:
@@ -79,11 +82,14 @@ class RunDesk:
         *,
         day: DayTokens,
         children: Children,
+        executions: Callable[[Shareable], Executions],
     ) -> None:
         self._session = session
         self._services = services
         self._supervisor = supervisor
-        self._live: dict[RunId, Execution] = {}
+        self._executions = executions(children)
+        self._live: dict[RunId, LiveRun] = {}
+        self._tasks: dict[RunId, asyncio.Task[None]] = {}
         self._ended: dict[RunId, Run] = {}
         self._left: dict[RunId, Run] = {}
         """Written while the plugin is closing: the next start takes them up."""
@@ -94,14 +100,19 @@ class RunDesk:
         self._missed = MissedEnds(session, services, supervisor, outbox)
         self.results = ResultDesk(session, services, outbox, self._missed, runs=self)
         """The way of results to turns."""
-        self._ports = ExecutionPorts(
+        self._ports = self._execution_ports(day)
+
+    def _execution_ports(self, day: DayTokens) -> ExecutionPorts:
+        services, supervisor = self._services, self._supervisor
+        return ExecutionPorts(
             driver=services.host,
             store=services.store,
             clock=services.clock,
             bus=services.bus,
             line=supervisor.line,
+            pace=supervisor.pace,
             day=day,
-            prepare=children.request,
+            prepare=self._children.request,
             delivery=self.results.delivery,
             over=self._over,
             missed=self._missed.add,
@@ -138,7 +149,7 @@ class RunDesk:
         """
         if self._supervisor.closing:
             raise ShuttingDown
-        executions = [self._placed(run, settings) for run in runs]
+        executions = [self._new(run, settings) for run in runs]
         try:
             cancelled = await self._write(executions, fork)
         except BaseException:
@@ -153,7 +164,7 @@ class RunDesk:
             raise asyncio.CancelledError
         return [execution.run for execution in executions]
 
-    async def _write(self, executions: Sequence[Execution], fork: ForkContext | None) -> bool:
+    async def _write(self, executions: Sequence[LiveRun], fork: ForkContext | None) -> bool:
         """Write new runs; whether the caller was cancelled meanwhile."""
         runs = [execution.run for execution in executions]
         writing = asyncio.ensure_future(self._services.store.add_runs(runs, fork=fork))
@@ -166,44 +177,30 @@ class RunDesk:
             raise error
         return cancelled
 
-    def _placed(self, run: Run, settings: Settings) -> Execution:
+    def _new(self, run: Run, settings: Settings) -> LiveRun:
         """A new run with its place: at work, in the line, or waiting for its predecessors."""
-        ticket = _ticket(run)
-        run = replace(run, executor=self._services.executor)
-        if not run.depends_on:
-            self._supervisor.line.join(ticket)
-            if ticket.ready.done():
-                at = self._services.clock.now()
-                run = advance(run, RunState.RUNNING, started_at=at, fence=1)
-        return self._execution(run, ticket, settings)
+        live = self._live[run.run_id] = self._executions.new(run, self._place(run, settings))
+        return live
 
     def take_up(self, run: Run, settings: Settings) -> None:
         """Go on with a run that a reload of the plugin or a restart of the bot cut off."""
-        ticket = _ticket(run)
-        is_ours = run.executor == self._services.executor
-        if run.state is RunState.RUNNING:
-            run = advance(run, RunState.QUEUED)
-        run = replace(run, background=True, executor=self._services.executor)
-        if run.state is RunState.WAITING:
-            self._supervisor.line.hold(ticket)
-        elif not run.depends_on:
-            self._supervisor.line.join(ticket)
-        execution = self._execution(run, ticket, settings)
-        execution.has_all_its_time = not is_ours
-        self._begin(execution)
+        self._begin(self.admit(replace(run, background=True), settings))
 
-    def _execution(self, run: Run, ticket: Ticket, settings: Settings) -> Execution:
-        execution = self._live[run.run_id] = Execution(
-            run,
-            ticket,
-            self._ports,
-            settings,
+    def admit(self, run: Run, settings: Settings) -> LiveRun:
+        """Let in a run that is stored; the caller has it executed, and releases it then."""
+        live = self._live[run.run_id] = self._executions.taken_up(run, self._place(run, settings))
+        return live
+
+    def _place(self, run: Run, settings: Settings) -> Place:
+        return Place(
+            ticket=_ticket(run),
+            ports=self._ports,
+            settings=settings,
             news=lambda: self._children.news(run.run_id),
             gate=self._gate(run) if run.depends_on else None,
         )
-        return execution
 
-    def _begin(self, execution: Execution) -> None:
+    def _begin(self, execution: LiveRun) -> None:
         """Let a run that is stored go on."""
         run = execution.run
         if self._supervisor.closing:
@@ -211,12 +208,31 @@ class RunDesk:
             self._let_go(execution)
         else:
             task = self._supervisor.start(execution.execute(), name=f"run {run.run_id}")
+            self._tasks[run.run_id] = task
             task.add_done_callback(lambda _: self._let_go(execution))
         self._services.bus.run_changed(run, self._services.clock.now())
 
-    def _let_go(self, execution: Execution) -> None:
+    def lacks(self, run: Run) -> list[str]:
+        """What a run needs that this process does not have, by name."""
+        return self._children.lacks(run)
+
+    def release(self, live: LiveRun) -> None:
+        """The task of a run that was let in is done."""
+        self._let_go(live)
+
+    def let_all_go(self) -> None:
+        """The session is another process's: what is at work here is left to it."""
+        for task in tuple(self._tasks.values()):
+            task.cancel()
+
+    async def caught_up(self, conversation: ConversationId) -> None:
+        """Return once the store has every end of a conversation."""
+        await self._missed.caught_up(conversation)
+
+    def _let_go(self, execution: LiveRun) -> None:
         run_id = execution.run.run_id
         self._live.pop(run_id, None)
+        self._tasks.pop(run_id, None)
         self._children.forget(run_id)
         execution.let_go()
 

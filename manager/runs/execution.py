@@ -7,7 +7,7 @@ the result is the outbox's.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from ..errors import LostRun, RunNotFinished, SubAgentError
@@ -22,9 +22,8 @@ from .clocks import RunClocks
 from .endings import broken, ended, skipped, stopped
 from .execution_ports import ExecutionPorts
 from .graph import Gate
+from .last_write import with_what_it_made, write_last
 from .line import Ticket
-from .missed import write_end
-from .pausing import pause
 from .phases import Phases
 from .recorder import RecorderPorts, RunRecorder
 from .resume import answered_note, stored_seq
@@ -32,9 +31,6 @@ from .shielding import carry_through
 from .state import advance
 
 logger = logging.getLogger(__name__)
-
-_PATIENCE_SECONDS = 1.0
-"""How long whoever waits for a run waits for its end to be stored, too."""
 
 
 class Execution:
@@ -47,7 +43,7 @@ class Execution:
         ports: ExecutionPorts,
         settings: Settings,
         *,
-        news: Callable[[], tuple[str, ...]],
+        news: Callable[[], Awaitable[tuple[str, ...]]],
         gate: Gate | None = None,
     ) -> None:
         self._run = run
@@ -177,7 +173,7 @@ class Execution:
                 await self._finish(stopped(self.run, self._reason, self._ports.clock.now()))
 
     async def _past_gate(self) -> Run | None:
-        """Wait for predecessors and a place; the run with its end when it cannot start."""
+        """Wait for predecessors, a place and its turn; the run with its end if it cannot start."""
         if self._run.state is RunState.WAITING:
             await self._past_question()
         elif self._gate is not None:
@@ -185,6 +181,7 @@ class Execution:
                 return skipped(self._run, failed, self._ports.clock.now())
             self._ports.line.join(self._ticket)
         await self._ticket.ready
+        await self._ports.pace.turn()
         return None
 
     async def _past_question(self) -> None:
@@ -306,30 +303,10 @@ class Execution:
 
     async def _write_end(self, run: Run) -> None:
         ports = self._ports
-        run = replace(await self._kept(run), background=self.run.background)
+        run = replace(await with_what_it_made(ports, run), background=self.run.background)
         steps, messages = self._recorder.take_unwritten() if self._recorder else ((), ())
         write = RunWrite(run=run, steps=steps, messages=messages, delivery=ports.delivery(run))
-        writing = asyncio.ensure_future(write_end(ports.store, write, rows_may_go=False))
-        await pause(ports.clock, _PATIENCE_SECONDS, until=writing)
-        if writing.done() and isinstance(writing.exception(), LostRun | None):
-            writing.result()
-        else:
-            # the result is handed over from memory all the same
-            ports.missed(write)
-        self._tell_end(run)
-        try:
-            await writing
-        except LostRun:
-            logger.info("The end of run %s was stored by a later attempt", run.run_id)
-        except Exception:
-            logger.exception("The end of run %s could not be stored yet", run.run_id)
-
-    async def _kept(self, run: Run) -> Run:
-        try:
-            return await self._ports.keep(run)
-        except Exception:
-            logger.exception("What run %s made could not be kept", run.run_id)
-            return replace(run, artifacts=tuple(replace(i, path="") for i in run.artifacts))
+        await write_last(ports, write, lambda: self._tell_end(run))
 
     def _tell_end(self, run: Run) -> None:
         ports = self._ports

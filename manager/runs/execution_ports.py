@@ -9,6 +9,7 @@ from ..models import ConversationId, Delivery, Run
 from ..store.protocol import RunWrite, Store
 from .budget import DayTokens
 from .line import Line
+from .pace import Pace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,7 @@ class ExecutionPorts:
     clock: Clock
     bus: EventBus
     line: Line
+    pace: Pace
     day: DayTokens
     prepare: Callable[[Run], Awaitable[AgentRequest]]
     """Makes the child's request when the run starts, so that everything is looked up late."""

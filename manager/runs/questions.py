@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterator, Mapping
 
 from ..errors import RunNotFound
 from ..models import Run, RunId
-from .execution import Execution
+from .kinds import LiveRun
 
 
 class Questions:
     """Reaches the question of each run at work."""
 
-    def __init__(self, live: Mapping[RunId, Execution]) -> None:
+    def __init__(self, live: Mapping[RunId, LiveRun]) -> None:
         """Set it up.
 
         Args:
@@ -51,5 +51,5 @@ class Questions:
             if execution := self._live.get(run_id):
                 execution.asking.show(to)
 
-    def _asking(self) -> Iterator[Execution]:
+    def _asking(self) -> Iterator[LiveRun]:
         return (each for each in self._live.values() if each.asking.is_open)

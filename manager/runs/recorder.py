@@ -5,7 +5,7 @@ transactions as safety allows, keeps the clocks and budgets, and publishes event
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -43,7 +43,7 @@ class RecorderPorts:
     store: Store
     clock: Clock
     bus: EventBus
-    news: Callable[[], tuple[str, ...]]
+    news: Callable[[], Awaitable[tuple[str, ...]]]
     """New notes for the child since the last call: the board."""
     steering: Callable[[], str]
     """What its principal has told the child since the last call; it is kept."""
@@ -73,6 +73,7 @@ class RunRecorder:
         self._steps: list[RunStep] = []
         self._messages: list[StoredMessage] = []
         self._step_had_tools = False
+        self._is_behind = False
         self._tools: frozenset[str] | None = None
         self.is_past_telling = False
         """Whether no model call follows in which it could be told anything."""
@@ -99,10 +100,11 @@ class RunRecorder:
         instruction = "\n\n".join(filter(None, (self._instruction, self._ports.steering())))
         self._instruction = ""
         note = self._phases.note(left)
+        news = await self._ports.news()
         return ModelCallPlan(
             instruction=instruction,
             with_tools=not self._phases.withholds_tools(left),
-            notes=(*self._ports.news(), *((note,) if note else ())),
+            notes=(*news, *((note,) if note else ())),
             final_instruction=FINAL_INSTRUCTION if last else "",
         )
 
@@ -244,7 +246,19 @@ class RunRecorder:
             self._keep(steps, messages)
             if not isinstance(error, StoreUnavailable):
                 raise
-            logger.exception("Run %s could not be recorded yet", self.run.run_id)
+            self._tell_refused(error)
+        else:
+            if self._is_behind:
+                logger.info("Run %s is recorded, with all that was missing", self.run.run_id)
+            self._is_behind = False
+
+    def _tell_refused(self, error: StoreUnavailable) -> None:
+        """Log that the run goes on in memory: at length when that begins, then in a line."""
+        if self._is_behind:
+            logger.warning("Run %s could still not be recorded: %s", self.run.run_id, error)
+            return
+        logger.exception("Run %s could not be recorded yet; it goes on in memory", self.run.run_id)
+        self._is_behind = True
 
     def _keep(self, steps: Sequence[RunStep], messages: Sequence[StoredMessage]) -> None:
         self._steps[:0] = steps

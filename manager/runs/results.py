@@ -66,6 +66,10 @@ class ResultDesk:
         """Whether the store knows of every end, and nobody is at work with a result."""
         return not self._missed and self.outbox.is_stored() and not self.outbox.has_handed()
 
+    def is_behind(self) -> bool:
+        """Whether there are ends that the store has not taken, so that they are in memory alone."""
+        return bool(self._missed)
+
     async def write_missed(self) -> None:
         """Write the ends that the store would not take when they came."""
         await self._missed.write()

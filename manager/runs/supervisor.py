@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import ShuttingDown
 from .line import Caps, Line
+from .pace import Pace
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +25,7 @@ class Supervisor:
 
     def __init__(self, caps: Callable[[], Caps]) -> None:
         self.line = Line(caps)
+        self.pace = Pace()
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self._on_closing: list[Callable[[], None]] = []

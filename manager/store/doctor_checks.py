@@ -87,6 +87,14 @@ ORPHANS = (
         where=_has_no(schema.turn, schema.turn.c.turn_id == schema.turn_call.c.turn_id),
         problem="calls of a turn that does not exist",
     ),
+    Orphans(
+        table=schema.run_order,
+        owner=schema.run_order.c.run_id,
+        where=~exists()
+        .select_from(_run)
+        .where(_run.c.run_id == schema.run_order.c.run_id, is_unfinished),
+        problem="orders of a run that is over or does not exist",
+    ),
 )
 
 _KEPT = union_all(

@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.types import NullType
 
 from ..models import SessionId
-from . import codec, codec_forks, codec_log, codec_runs, schema
+from . import codec, codec_forks, codec_log, codec_orders, codec_runs, schema
 from .columns import UtcDateTime
 from .rows import DamagedRow, Values
 
@@ -133,6 +133,12 @@ TABLES = (
         values=_call_values,
     ),
     StoredTable(
+        table=schema.run_order,
+        key=("run_id", "id"),
+        read=codec_orders.read_order,
+        values=lambda _, record: codec_orders.order_values(record),
+    ),
+    StoredTable(
         table=schema.run_event,
         key=("id",),
         read=codec_log.read_event,
@@ -195,7 +201,7 @@ def portable_row(stored: StoredTable, raw: Mapping[str, Any]) -> Raw:
             else raw[column.name]
         )
         for column in stored.table.c
-        if column.name != "id"
+        if column.name != "id" and schema.STAYS not in column.info
     }
 
 

@@ -17,8 +17,9 @@ from sqlalchemy import Connection
 
 from ..errors import StoreUnavailable
 
-_MOST_WRITERS = 64
-"""Writers of one transaction: bounds how long a reader's snapshot lags behind."""
+_MOST_WRITERS = 16
+"""Writers of one transaction. They all go on in the same pass of the event loop, which nothing else
+can interrupt; more of them would save no time that could be noticed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

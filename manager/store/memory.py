@@ -26,13 +26,17 @@ from ..models import (
     StoredMessage,
     SubAgentConfig,
 )
+from ..run_order import RunOrder
 from ..stored_event import StoredEvent
 from ..turn_record import TurnCall, TurnRecord
+from .memory_homes import MemoryHomes
 from .memory_log import MemoryEvents, MemoryTurns
+from .memory_pages import MemoryPages, MemoryTables
 from .memory_retention import MemoryRetention
 from .memory_runs import MemoryRuns
 from .memory_tables import MemoryBoard, MemoryMessages, MemoryOutbox
 from .protocol import RunWrite, Store
+from .protocol_pages import StorePages
 from .rows import agent_key, key_of
 from .texts import cleaned
 
@@ -50,8 +54,27 @@ class MemoryStore(Store):
         self._board = MemoryBoard()
         self._turns = MemoryTurns()
         self._events = MemoryEvents()
+        self._homes = MemoryHomes()
         self._retention = MemoryRetention(
-            runs=self._runs, messages=self._messages, outbox=self._outbox, events=self._events
+            runs=self._runs,
+            messages=self._messages,
+            outbox=self._outbox,
+            events=self._events,
+            homes=self._homes,
+        )
+
+    @property
+    @override
+    def pages(self) -> StorePages:
+        return MemoryPages(
+            MemoryTables(
+                check_open=self._check_open,
+                sessions=self._sessions,
+                agents=self._agents,
+                runs=self._runs,
+                messages=self._messages,
+                outbox=self._outbox,
+            )
         )
 
     @override
@@ -80,9 +103,10 @@ class MemoryStore(Store):
         for agent in [key for key in self._agents if key[0] == session]:
             del self._agents[agent]
         self._outbox.forget(session)
-        self._board.clear(session)
+        self._board.forget(session)
         self._turns.forget(session)
         self._events.delete(lambda event: event.session == session)
+        self._homes.forget(session)
         self._sessions.pop(session, None)
 
     @override
@@ -186,9 +210,9 @@ class MemoryStore(Store):
         )
 
     @override
-    async def unfinished_runs(self) -> list[Run]:
+    async def unfinished_runs(self, home: str | None = None) -> list[Run]:
         self._check_open()
-        return self._runs.where(lambda run: not run.is_over)
+        return self._runs.where(lambda run: not run.is_over and self._homes.is_of(run, home))
 
     @override
     async def run_steps(self, run_id: RunId) -> list[RunStep]:
@@ -209,9 +233,9 @@ class MemoryStore(Store):
         return self._outbox.load(session, states)
 
     @override
-    async def pending_owners(self) -> list[tuple[SessionId, OwnerId]]:
+    async def pending_owners(self, home: str | None = None) -> list[tuple[SessionId, OwnerId]]:
         self._check_open()
-        return self._outbox.owners()
+        return self._outbox.owners(lambda delivery: self._homes.is_of(delivery, home))
 
     @override
     async def update_deliveries(
@@ -229,15 +253,17 @@ class MemoryStore(Store):
         )
 
     @override
-    async def release_claims(self, executor: str) -> int:
+    async def release_claims(self, executor: str, home: str | None = None) -> int:
         self._check_open()
-        return self._outbox.release(executor)
+        return self._outbox.release(executor, lambda delivery: self._homes.is_of(delivery, home))
 
     @override
-    async def add_shared_entry(self, session: SessionId, entry: SharedEntry, *, keep: int) -> None:
+    async def add_shared_entry(
+        self, session: SessionId, entry: SharedEntry, *, keep: int
+    ) -> SharedEntry:
         self._check_open()
-        self._board.add(session, entry, keep)
         self._keep_session(session, entry.at)
+        return self._board.add(session, entry, keep)
 
     @override
     async def load_shared_entries(self, session: SessionId) -> list[SharedEntry]:
@@ -267,9 +293,9 @@ class MemoryStore(Store):
         self._turns.end(turn_id)
 
     @override
-    async def open_turns(self) -> list[TurnRecord]:
+    async def open_turns(self, home: str | None = None) -> list[TurnRecord]:
         self._check_open()
-        return self._turns.all()
+        return [record for record in self._turns.all() if self._homes.is_of(record, home)]
 
     @override
     async def add_events(self, events: Sequence[StoredEvent]) -> None:
@@ -309,6 +335,40 @@ class MemoryStore(Store):
             runs_before=runs_before,
             limit=limit,
         )
+
+    @override
+    async def home_of(self, session: SessionId) -> str:
+        self._check_open()
+        return self._homes.of(session)
+
+    @override
+    async def move_home(self, session: SessionId, home: str, at: datetime) -> str:
+        self._check_open()
+        self._keep_session(session, at)
+        return self._homes.move(session, home)
+
+    @override
+    async def adopt_homeless(self, home: str) -> int:
+        self._check_open()
+        homeless = [session for session in self._sessions if not self._homes.of(session)]
+        for session in homeless:
+            self._homes.move(session, home)
+        return len(homeless)
+
+    @override
+    async def find_run(self, run_id: RunId) -> Run | None:
+        self._check_open()
+        return next(iter(self._runs.where(lambda run: run.run_id == run_id)), None)
+
+    @override
+    async def add_order(self, order: RunOrder) -> None:
+        self._check_open()
+        self._homes.add_order(order)
+
+    @override
+    async def take_orders(self, run_id: RunId) -> list[RunOrder]:
+        self._check_open()
+        return self._homes.take_orders(run_id)
 
     def _keep_session(self, session: SessionId, at: datetime) -> None:
         record = SessionRecord(session=session, created_at=at, last_active_at=at)

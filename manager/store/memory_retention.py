@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from ..models import Run
+from .memory_homes import MemoryHomes
 from .memory_log import MemoryEvents
 from .memory_runs import MemoryRuns
 from .memory_tables import MemoryMessages, MemoryOutbox
@@ -18,11 +19,13 @@ class MemoryRetention:
         messages: MemoryMessages,
         outbox: MemoryOutbox,
         events: MemoryEvents,
+        homes: MemoryHomes,
     ) -> None:
         self._runs = runs
         self._messages = messages
         self._outbox = outbox
         self._events = events
+        self._homes = homes
 
     def delete_old(
         self,
@@ -45,6 +48,7 @@ class MemoryRetention:
             + self._runs.delete_steps([*outdated, *ids], limit)
             + self._messages.delete(own, limit)
             + self._outbox.delete(ids)
+            + self._homes.forget_orders(ids)
             + self._runs.delete([run.run_id for run in old if self._is_bare(run)])
             + self._runs.delete_unused_forks(limit)
         )

@@ -1,6 +1,6 @@
 """Conversations, outbox and board of `MemoryStore`, in dictionaries."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -95,9 +95,10 @@ class MemoryOutbox:
         found = (d for d in self._deliveries.values() if d.session == session and d.state in states)
         return sorted(found, key=lambda delivery: delivery.created_at)
 
-    def owners(self) -> list[tuple[SessionId, OwnerId]]:
-        """Whose results wait, without doubles."""
-        pending = (d for d in self._deliveries.values() if d.state is DeliveryState.PENDING)
+    def owners(self, wanted: Callable[[Delivery], bool]) -> list[tuple[SessionId, OwnerId]]:
+        """Whose results wait among these, without doubles."""
+        found = filter(wanted, self._deliveries.values())
+        pending = (d for d in found if d.state is DeliveryState.PENDING)
         return list(dict.fromkeys((delivery.session, delivery.owner) for delivery in pending))
 
     def move(
@@ -122,13 +123,19 @@ class MemoryOutbox:
             moved.append(delivery_id)
         return moved
 
-    def release(self, executor: str) -> int:
-        """Put back what was claimed or handed, but for what this process has."""
+    def release(self, executor: str, wanted: Callable[[Delivery], bool]) -> int:
+        """Put back what was claimed or handed among these, but for what this process has."""
         held = (DeliveryState.CLAIMED, DeliveryState.HANDED)
-        own = [each.delivery_id for each in self._deliveries.values() if each.taker == executor]
+        found = list(filter(wanted, self._deliveries.values()))
+        own = [each.delivery_id for each in found if each.taker == executor]
         self.move(own, expected=[DeliveryState.HANDED], state=DeliveryState.ACKNOWLEDGED)
-        every = list(self._deliveries)
+        every = [each.delivery_id for each in found]
         return len(self.move(every, expected=held, state=DeliveryState.PENDING))
+
+    def states(self, delivery_ids: Collection[str]) -> dict[RunId, DeliveryState]:
+        """Where these results stand; unknown ones are left out."""
+        found = (self._deliveries.get(each) for each in delivery_ids)
+        return {RunId(each.delivery_id): each.state for each in found if each is not None}
 
     def is_open(self, delivery_id: str) -> bool:
         """Whether a result is still on its way."""
@@ -150,14 +157,22 @@ class MemoryBoard:
 
     def __init__(self) -> None:
         self._notes: dict[SessionId, dict[int, SharedEntry]] = {}
+        self._last: dict[SessionId, int] = {}
 
-    def add(self, session: SessionId, entry: SharedEntry, keep: int) -> None:
-        """Add a note and let the oldest go."""
+    def add(self, session: SessionId, entry: SharedEntry, keep: int) -> SharedEntry:
+        """Add a note under its number or a higher one, and let the oldest go."""
         notes = self._notes.setdefault(session, {})
-        refuse_known(entry.seq in notes)
-        notes[entry.seq] = cleaned(entry)
+        entry = cleaned(replace(entry, seq=max(entry.seq, self._last.get(session, 0) + 1)))
+        notes[entry.seq] = entry
+        self._last[session] = entry.seq
         for seq in sorted(notes)[: max(0, len(notes) - keep)]:
             del notes[seq]
+        return entry
+
+    def forget(self, session: SessionId) -> None:
+        """Delete the session's notes and its count."""
+        self.clear(session)
+        self._last.pop(session, None)
 
     def load(self, session: SessionId) -> list[SharedEntry]:
         """The board, oldest first."""

@@ -1,4 +1,6 @@
-"""The Store: what the core keeps, as one Protocol. Its second part is in `protocol_log.py`.
+"""The Store: what the core keeps, as one Protocol.
+
+Its other parts are in `protocol_log.py` and `protocol_workers.py`.
 
 `sql.py` holds it in SQLite or PostgreSQL, `memory.py` in dictionaries for tests; one contract
 test holds both. Every method is one transaction. All methods but `open` and `close` may raise
@@ -32,6 +34,8 @@ from ..models import (
     SubAgentConfig,
 )
 from .protocol_log import StoreLog
+from .protocol_pages import StorePages
+from .protocol_workers import StoreWorkers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +53,7 @@ class RunWrite:
     """The outbox row that a run's end brings."""
 
 
-class Store(StoreLog, Protocol):
+class Store(StoreLog, StoreWorkers, Protocol):
     """What the core keeps."""
 
     async def open(self) -> None:
@@ -64,6 +68,11 @@ class Store(StoreLog, Protocol):
 
     async def close(self) -> None:
         """Let go of connections and lock; the second call does nothing."""
+        ...
+
+    @property
+    def pages(self) -> StorePages:
+        """Looks over many sessions, for the dashboard."""
         ...
 
     async def load_session(self, session: SessionId) -> SessionRecord | None:
@@ -165,8 +174,8 @@ class Store(StoreLog, Protocol):
         """Runs of a session, newest first; `agent` is matched without regard to case."""
         ...
 
-    async def unfinished_runs(self) -> list[Run]:
-        """Queued, running and waiting runs of all sessions, oldest first."""
+    async def unfinished_runs(self, home: str | None = None) -> list[Run]:
+        """Queued, running and waiting runs of all sessions, or of a home's, oldest first."""
         ...
 
     async def run_steps(self, run_id: RunId) -> list[RunStep]:
@@ -183,8 +192,8 @@ class Store(StoreLog, Protocol):
         """The session's outbox rows in these states, oldest first."""
         ...
 
-    async def pending_owners(self) -> list[tuple[SessionId, OwnerId]]:
-        """Whose results wait in the outbox, over all sessions, without doubles."""
+    async def pending_owners(self, home: str | None = None) -> list[tuple[SessionId, OwnerId]]:
+        """Whose results wait in the outbox, over all sessions or a home's, without doubles."""
         ...
 
     async def update_deliveries(
@@ -203,8 +212,10 @@ class Store(StoreLog, Protocol):
         """
         ...
 
-    async def release_claims(self, executor: str) -> int:
+    async def release_claims(self, executor: str, home: str | None = None) -> int:
         """Put every claimed or handed row back to pending: their takers are gone.
+
+        With a home only rows of its sessions are looked at.
 
         What was handed to this very process is acknowledged instead: the turn that had it went on.
 
@@ -213,8 +224,16 @@ class Store(StoreLog, Protocol):
         """
         ...
 
-    async def add_shared_entry(self, session: SessionId, entry: SharedEntry, *, keep: int) -> None:
-        """Add a note to the board; only the newest `keep` notes stay."""
+    async def add_shared_entry(
+        self, session: SessionId, entry: SharedEntry, *, keep: int
+    ) -> SharedEntry:
+        """Add a note to the board; only the newest `keep` notes stay.
+
+        Numbers only rise, also over a clearing of the board.
+
+        Returns:
+            The note with its number: its own, or the next free one above it.
+        """
         ...
 
     async def load_shared_entries(self, session: SessionId) -> list[SharedEntry]:

@@ -28,8 +28,8 @@ class StoreLog(Protocol):
         """Delete a turn with its calls; an unknown turn is ignored."""
         ...
 
-    async def open_turns(self) -> list[TurnRecord]:
-        """The turns of all sessions that did not end, oldest first."""
+    async def open_turns(self, home: str | None = None) -> list[TurnRecord]:
+        """The turns of all sessions, or of a home's, that did not end, oldest first."""
         ...
 
     async def add_events(self, events: Sequence[StoredEvent]) -> None:

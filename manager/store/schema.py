@@ -50,6 +50,9 @@ def _time(name: str, **options: Any) -> Column[Any]:
     return Column(name, UtcDateTime(), **{"nullable": False, **options})
 
 
+STAYS = "stays"
+"""Marks a column that means something to the processes of this store alone: it is not exported."""
+
 metadata = MetaData()
 
 session = Table(
@@ -60,7 +63,12 @@ session = Table(
     _flag("board_enabled", nullable=True),
     _time("created_at"),
     _time("last_active_at"),
+    # Whose the session is where several processes share the store; empty is nobody's yet.
+    _text("home", nullable=True, info={STAYS: True}),
+    # The highest number that a note of its board ever had; empty is that of the newest note.
+    Column("last_note", Integer(), nullable=True, info={STAYS: True}),
     Index("ix_session_last_active", "last_active_at"),
+    Index("ix_session_home", "home"),
 )
 
 subagent = Table(
@@ -138,6 +146,7 @@ run = Table(
     _number("fence"),
     _json("task", nullable=True),
     UniqueConstraint("run_id", name="uq_run_run_id"),
+    Index("ix_run_created", "created_at"),
     Index("ix_run_session_created", "session", "created_at"),
     Index("ix_run_session_agent_created", "session", "agent_key", "created_at"),
     Index("ix_run_state_session_created", "state", "session", "created_at"),
@@ -232,6 +241,19 @@ turn = Table(
     _time("began_at"),
     UniqueConstraint("turn_id", name="uq_turn_turn_id"),
     Index("ix_turn_session", "session"),
+)
+
+run_order = Table(
+    "run_order",
+    metadata,
+    _serial(),
+    _text("session"),
+    _text("run_id"),
+    _text("kind"),
+    _text("text"),
+    _text("about"),
+    _time("at"),
+    Index("ix_run_order_run", "run_id", "id"),
 )
 
 # A row per call: the log of a long turn is a megabyte, which no call should write anew.

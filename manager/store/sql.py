@@ -28,6 +28,7 @@ from ..models import (
     StoredMessage,
     SubAgentConfig,
 )
+from ..run_order import RunOrder
 from ..stored_event import StoredEvent
 from ..turn_record import TurnCall, TurnRecord
 from . import (
@@ -39,11 +40,14 @@ from . import (
     sql_runs,
     sql_sessions,
     sql_turns,
+    sql_workers,
 )
 from .address import FileAddress, parse_address
 from .database import Database
 from .postgres import PostgresDatabase
 from .protocol import RunWrite, Store
+from .protocol_pages import StorePages
+from .sql_reading import SqlPages
 from .sqlite import SqliteDatabase
 
 
@@ -90,6 +94,11 @@ class SqlStore(Store):
 
     def _forget(self, closing: asyncio.Task[None]) -> None:
         self._database = self._closing = None
+
+    @property
+    @override
+    def pages(self) -> StorePages:
+        return SqlPages(lambda: self._db)
 
     @property
     def _db(self) -> Database:
@@ -176,8 +185,8 @@ class SqlStore(Store):
         )
 
     @override
-    async def unfinished_runs(self) -> list[Run]:
-        return await self._db.read(sql_runs.unfinished)
+    async def unfinished_runs(self, home: str | None = None) -> list[Run]:
+        return await self._db.read(sql_runs.unfinished, home)
 
     @override
     async def run_steps(self, run_id: RunId) -> list[RunStep]:
@@ -194,8 +203,8 @@ class SqlStore(Store):
         return await self._db.read(sql_deliveries.load, session, states)
 
     @override
-    async def pending_owners(self) -> list[tuple[SessionId, OwnerId]]:
-        return await self._db.read(sql_deliveries.pending_owners)
+    async def pending_owners(self, home: str | None = None) -> list[tuple[SessionId, OwnerId]]:
+        return await self._db.read(sql_deliveries.pending_owners, home)
 
     @override
     async def update_deliveries(
@@ -217,12 +226,14 @@ class SqlStore(Store):
         )
 
     @override
-    async def release_claims(self, executor: str) -> int:
-        return await self._db.write(sql_deliveries.release, executor)
+    async def release_claims(self, executor: str, home: str | None = None) -> int:
+        return await self._db.write(sql_deliveries.release, executor, home)
 
     @override
-    async def add_shared_entry(self, session: SessionId, entry: SharedEntry, *, keep: int) -> None:
-        await self._db.write(sql_board.add, session, entry, keep)
+    async def add_shared_entry(
+        self, session: SessionId, entry: SharedEntry, *, keep: int
+    ) -> SharedEntry:
+        return await self._db.write(sql_board.add, session, entry, keep)
 
     @override
     async def load_shared_entries(self, session: SessionId) -> list[SharedEntry]:
@@ -247,8 +258,8 @@ class SqlStore(Store):
         await self._db.write(sql_turns.end, turn_id)
 
     @override
-    async def open_turns(self) -> list[TurnRecord]:
-        return await self._db.read(sql_turns.open_turns)
+    async def open_turns(self, home: str | None = None) -> list[TurnRecord]:
+        return await self._db.read(sql_turns.open_turns, home)
 
     @override
     async def add_events(self, events: Sequence[StoredEvent]) -> None:
@@ -287,6 +298,30 @@ class SqlStore(Store):
             runs_before=runs_before,
             limit=limit,
         )
+
+    @override
+    async def home_of(self, session: SessionId) -> str:
+        return await self._db.read(sql_workers.home_of, session)
+
+    @override
+    async def move_home(self, session: SessionId, home: str, at: datetime) -> str:
+        return await self._db.write(sql_workers.move, session, home, at)
+
+    @override
+    async def adopt_homeless(self, home: str) -> int:
+        return await self._db.write(sql_workers.adopt, home)
+
+    @override
+    async def find_run(self, run_id: RunId) -> Run | None:
+        return await self._db.read(sql_workers.find, run_id)
+
+    @override
+    async def add_order(self, order: RunOrder) -> None:
+        await self._db.write(sql_workers.add_order, order)
+
+    @override
+    async def take_orders(self, run_id: RunId) -> list[RunOrder]:
+        return await self._db.write(sql_workers.take_orders, run_id)
 
 
 def _database_at(address: str | Path) -> Database:

@@ -3,13 +3,15 @@
 from collections.abc import Collection
 from datetime import datetime
 from itertools import batched
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, Select, Update, bindparam, func, select, update
 
 from ..models import Delivery, DeliveryState, OwnerId, SessionId
 from .codec_runs import delivery_values, read_delivery
 from .rows import read_sound
 from .schema import delivery
+from .session_row import is_of_home
 from .statements import insert_if_new
 
 _AT_ONCE = 500
@@ -54,9 +56,9 @@ def load(
     return read_sound(connection, _LOAD, values, read=read_delivery, number=delivery.c.id)
 
 
-def pending_owners(connection: Connection) -> list[tuple[SessionId, OwnerId]]:
-    """Whose results wait, who waits longest first."""
-    rows = connection.execute(_PENDING)
+def pending_owners(connection: Connection, home: str | None) -> list[tuple[SessionId, OwnerId]]:
+    """Whose results wait, in all sessions or those of a home; who waits longest first."""
+    rows = connection.execute(_of_home(_PENDING, home))
     return [(SessionId(session), OwnerId(owner)) for session, owner in rows]
 
 
@@ -83,10 +85,14 @@ def move(
     return [delivery_id for delivery_id in delivery_ids if delivery_id in moved]
 
 
-def release(connection: Connection, executor: str) -> int:
+def _of_home[S: (Select[Any], Update)](statement: S, home: str | None) -> S:
+    return statement if home is None else statement.where(is_of_home(delivery.c.session, home))
+
+
+def release(connection: Connection, executor: str, home: str | None) -> int:
     """Put back what was claimed or handed, but for what this process has."""
     connection.execute(
-        _READ_BY,
+        _of_home(_READ_BY, home),
         {
             "in_state": DeliveryState.HANDED.value,
             "by": executor,
@@ -100,4 +106,4 @@ def release(connection: Connection, executor: str) -> int:
         "taker": "",
         "lease_until": None,
     }
-    return connection.execute(_RELEASE, values).rowcount
+    return connection.execute(_of_home(_RELEASE, home), values).rowcount

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from ..models import ON_THE_WAY
-from .schema import delivery, fork_context, message, run, run_event, run_step
+from .schema import delivery, fork_context, message, run, run_event, run_order, run_step
 from .sql_runs import is_unfinished
 
 _is_open = or_(*(delivery.c.state == state.value for state in ON_THE_WAY))
@@ -80,6 +80,9 @@ _MESSAGES_OF_RUNS = _some(
     .join(run, _OWN_MESSAGES)
     .where(run.c.run_id.in_(_OLD_RUNS)),
 )
+_ORDERS_OF_RUNS = _some(
+    run_order, run_order.c.id, select(run_order.c.id).where(run_order.c.run_id.in_(_OLD_RUNS))
+)
 _DELIVERIES_OF_RUNS = _some(
     delivery, delivery.c.id, select(delivery.c.id).where(delivery.c.delivery_id.in_(_OLD_RUNS))
 )
@@ -90,6 +93,7 @@ _BARE_RUNS = _some(
         run.c.run_id.in_(_OLD_RUNS),
         ~exists().where(run_event.c.run_id == run.c.run_id),
         ~exists().where(run_step.c.run_id == run.c.run_id),
+        ~exists().where(run_order.c.run_id == run.c.run_id),
         ~exists().where(_OWN_MESSAGES),
     ),
 )
@@ -105,6 +109,7 @@ _BY_TABLE = (
     (_OLD_STEPS, _STEPS_OF_RUNS),
     (_MESSAGES_OF_RUNS,),
     (_DELIVERIES_OF_RUNS,),
+    (_ORDERS_OF_RUNS,),
     (_BARE_RUNS,),
     (_UNUSED_FORKS,),
 )

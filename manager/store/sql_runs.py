@@ -14,7 +14,7 @@ from .codec_runs import read_run, read_step, run_changes, run_values, step_value
 from .protocol import RunWrite
 from .rows import key_of, read_sound
 from .schema import fork_context, run, run_step
-from .session_row import keep_session
+from .session_row import is_of_home, keep_session
 from .statements import upsert
 
 is_unfinished = or_(*(run.c.state == state.value for state in RunState if state not in TERMINAL))
@@ -128,9 +128,10 @@ def of_session(
     return read_sound(connection, statement, values, read=read_run, number=run.c.id)
 
 
-def unfinished(connection: Connection) -> list[Run]:
-    """Runs of all sessions that are not over, oldest first."""
-    return read_sound(connection, _UNFINISHED, {}, read=read_run, number=run.c.id)
+def unfinished(connection: Connection, home: str | None) -> list[Run]:
+    """Runs of all sessions, or of those of a home, that are not over, oldest first."""
+    wanted = _UNFINISHED if home is None else _UNFINISHED.where(is_of_home(run.c.session, home))
+    return read_sound(connection, wanted, {}, read=read_run, number=run.c.id)
 
 
 def steps(connection: Connection, run_id: RunId) -> list[RunStep]:

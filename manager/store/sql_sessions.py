@@ -16,7 +16,7 @@ _session, _agent, _message, _run = schema.session, schema.subagent, schema.messa
 
 _OF_SESSION: BindParameter[str] = bindparam("of_session")
 _LOAD = select(_session).where(_session.c.session == _OF_SESSION)
-_SAVE = upsert(_session, "session")
+_SAVE = upsert(_session, "session", left=("home", "last_note"))
 _IDLE = (
     select(_session.c.session)
     .where(
@@ -40,6 +40,7 @@ _DELETE = (
             schema.delivery,
             schema.fork_context,
             schema.run_event,
+            schema.run_order,
             # The turn before its calls: a call that is being added waits for it or is seen.
             schema.turn,
             schema.turn_call,

@@ -9,6 +9,7 @@ from ..turn_record import TurnCall, TurnRecord
 from .codec_log import call_values, read_call, read_turn, turn_values
 from .rows import read_sound
 from .schema import turn, turn_call
+from .session_row import is_of_home
 from .statements import insert_if_new
 
 _OF_TURN: BindParameter[str] = bindparam("of_turn")
@@ -53,11 +54,12 @@ def end(connection: Connection, turn_id: str) -> None:
         connection.execute(statement, {"of_turn": turn_id})
 
 
-def open_turns(connection: Connection) -> list[TurnRecord]:
-    """All turns that have not ended, oldest first."""
+def open_turns(connection: Connection, home: str | None) -> list[TurnRecord]:
+    """All turns that have not ended, or those of a home, oldest first."""
     # The calls first: a turn that ends meanwhile is then left out, not shown without its calls.
     calls: defaultdict[str, list[TurnCall]] = defaultdict(list)
     for turn_id, call in read_sound(connection, _CALLS, {}, read=read_call, number=turn_call.c.id):
         calls[turn_id].append(call)
-    turns = read_sound(connection, _OPEN, {}, read=read_turn, number=turn.c.id)
+    wanted = _OPEN if home is None else _OPEN.where(is_of_home(turn.c.session, home))
+    turns = read_sound(connection, wanted, {}, read=read_turn, number=turn.c.id)
     return [replace(record, calls=tuple(calls[record.turn_id])) for record in turns]

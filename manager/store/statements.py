@@ -3,7 +3,7 @@
 The other statements stand beside the functions that run them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import Insert, Table, case, null
 from sqlalchemy.dialects import postgresql, sqlite
@@ -12,7 +12,7 @@ type ByDialect = Mapping[str, Insert]
 """One statement per dialect name."""
 
 
-def upsert(table: Table, *key: str, owned_by: str = "") -> ByDialect:
+def upsert(table: Table, *key: str, owned_by: str = "", left: Collection[str] = ()) -> ByDialect:
     """Insert a whole row, or replace all of it but its serial number where the key exists.
 
     Args:
@@ -20,8 +20,9 @@ def upsert(table: Table, *key: str, owned_by: str = "") -> ByDialect:
         *key: The columns of its key.
         owned_by: A column that says whose the row is, never null; replacing a row of somebody
             else violates that, so that the statement fails.
+        left: Columns that are not written.
     """
-    replaced = [column.name for column in table.c if column.name not in (*key, "id")]
+    replaced = [column.name for column in table.c if column.name not in (*key, *left, "id")]
     statements: dict[str, Insert] = {}
     for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql)):
         statement = dialect.insert(table)

@@ -15,6 +15,7 @@ from ..models import SessionId
 from .doctor_rows import TABLES, StoredTable, portable_row, record_of
 from .migrations import HEAD
 from .rows import DamagedRow, Values
+from .schema import run_order
 
 FORMAT = "astrbot_plugin_subagents.store"
 VERSION = 1
@@ -118,7 +119,7 @@ def _check_header(number: int, line: str) -> None:
 def _row(number: int, content: Mapping[str, Any]) -> ExportedRow:
     kind, row = content.get("kind"), content.get("row")
     stored = next((each for each in TABLES if each.name == kind), None)
-    if stored is None:
+    if stored is None or stored.table is run_order:
         raise BadExport(number, f"is of an unknown kind, {kind!r}")
     if not isinstance(row, dict):
         raise BadExport(number, "has no row")

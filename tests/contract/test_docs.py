@@ -26,7 +26,7 @@ from astrbot_plugin_subagents.subagent_tools import child_tools, management_tool
 from support import stores
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("i18n", "manager", "plugin", "subagent_tools")
+PACKAGES = ("dashboard_api", "i18n", "manager", "plugin", "subagent_tools")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 IN_CODE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.py)(?::([\w.]+))?`")
@@ -109,12 +109,19 @@ def test_the_table_of_packages_is_the_tree() -> None:
     block = FENCED.search((ROOT / "ARCHITECTURE.md").read_text("utf-8"))
     assert block is not None
     listed: list[str] = []
+    outer = ""
     for line in block[0].splitlines()[1:-1]:
+        place = line.split()[0]
         inside = line.startswith("  ")
-        listed.append(f"{'manager/' if inside else ''}{line.split()[0]}")
+        outer = outer if inside else place
+        listed.append(f"{outer}{place}" if inside else place)
 
     packages = {f"{file.parent.name}/" for file in ROOT.glob("*/__init__.py")}
-    inner = {f"manager/{file.parent.name}/" for file in (ROOT / "manager").glob("*/__init__.py")}
+    inner = {
+        f"{package}/{file.parent.name}/"
+        for package in PACKAGES
+        for file in (ROOT / package).glob("*/__init__.py")
+    }
 
     assert [place for place in listed if not (ROOT / place).exists()] == []
     assert packages | inner <= set(listed)

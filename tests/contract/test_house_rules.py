@@ -12,7 +12,7 @@ from launcher.data_folder import MARKER
 
 ROOT = Path(__file__).resolve().parents[2]
 
-PACKAGES = ("i18n", "manager", "plugin", "subagent_tools")
+PACKAGES = ("dashboard_api", "i18n", "manager", "plugin", "subagent_tools")
 KNOW_ASTRBOT = (
     "main.py",
     "plugin/",

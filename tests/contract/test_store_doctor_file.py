@@ -172,7 +172,9 @@ async def test_what_was_read_while_a_bot_started_is_read_again(path: Path) -> No
     def count(connection: Connection) -> int:
         if not bots:
             bots.append(sqlite3.connect(path, isolation_level=None, check_same_thread=False))
-            bots[0].execute(f"INSERT INTO session VALUES ('new', 0, 0, '{NOON}', '{NOON}')")
+            bots[0].execute(
+                f"INSERT INTO session VALUES ('new', 0, 0, '{NOON}', '{NOON}', NULL, NULL)"
+            )
         return int(connection.exec_driver_sql("SELECT count(*) FROM session").scalar_one())
 
     found = await look(FileAddress(path=path), count)

@@ -5,9 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta, timezone
 
-import pytest
-
-from astrbot_plugin_subagents.manager.errors import StoreUnavailable
 from astrbot_plugin_subagents.manager.models import Delivery, DeliveryState, RunState
 from astrbot_plugin_subagents.manager.store import RunWrite, Store
 from support import stores
@@ -159,13 +156,21 @@ async def test_the_board_keeps_its_newest_notes(store: Store) -> None:
     assert await store.load_shared_entries(CHAT) == []
 
 
-async def test_a_note_keeps_its_number_to_itself(store: Store) -> None:
-    await store.add_shared_entry(CHAT, a_note(1), keep=5)
+async def test_a_note_whose_number_is_taken_gets_the_next_one(store: Store) -> None:
+    await store.add_shared_entry(CHAT, a_note(3), keep=5)
 
-    with pytest.raises(StoreUnavailable):
-        await store.add_shared_entry(CHAT, a_note(1, content="another"), keep=5)
+    second = await store.add_shared_entry(CHAT, a_note(3, content="another"), keep=5)
 
-    assert await store.load_shared_entries(CHAT) == [a_note(1)]
+    assert second == a_note(4, content="another")
+    assert await store.load_shared_entries(CHAT) == [a_note(3), second]
+
+
+async def test_the_numbers_of_notes_do_not_go_back_when_the_board_is_cleared(store: Store) -> None:
+    await store.add_shared_entry(CHAT, a_note(7), keep=5)
+    await store.delete_shared_entries(CHAT)
+
+    assert await store.add_shared_entry(CHAT, a_note(1), keep=5) == a_note(8, content="Note 1.")
+    assert await store.add_shared_entry(OTHER_CHAT, a_note(1), keep=5) == a_note(1)
 
 
 async def test_one_senders_notes_are_cleared_without_regard_to_case(store: Store) -> None:

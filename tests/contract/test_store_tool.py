@@ -60,7 +60,7 @@ def test_a_sound_store_is_told_as_such(path: Path) -> None:
     said = run("doctor", path)
 
     assert (said.code, said.errors) == (0, "")
-    assert said.output.startswith("schema 0002, ")
+    assert said.output.startswith("schema 0003, ")
     assert said.output.endswith("\nNothing is wrong.\n")
 
 

@@ -36,6 +36,7 @@ from astrbot_plugin_subagents.manager.models import (
 from astrbot_plugin_subagents.manager.sessions import Sessions
 from astrbot_plugin_subagents.manager.settings import StaticAgentSettings
 from astrbot_plugin_subagents.manager.store import MemoryStore, Store
+from astrbot_plugin_subagents.manager.store.protocol_pages import StorePages
 from astrbot_plugin_subagents.manager.tasks import ForkContexts, no_fork_context
 from astrbot_plugin_subagents.manager.testing import (
     EPOCH,
@@ -73,6 +74,7 @@ class Core:
         executor: str = "process1",
         static: Sequence[str] = (),
         messenger: FakeMessenger | None = None,
+        live_settings: Callable[[], Settings] | None = None,
     ) -> None:
         self.static = tuple(StaticAgentSettings(name=name) for name in static)
         self.host = host or FakeHost()
@@ -86,6 +88,8 @@ class Core:
             clock=self.clock,
             executor=executor,
         )
+        if live_settings is not None:
+            self.services = replace(self.services, settings=live_settings)
         if messenger is not None:
             self.services = replace(self.services, messenger=messenger, child_tools=child_tools)
         self.sessions = Sessions(self.services)
@@ -264,6 +268,11 @@ class TroubledStore:
     def store(self) -> Store:
         """Itself, as what it stands for."""
         return cast("Store", self)
+
+    @property
+    def pages(self) -> StorePages:
+        """What the dashboard reads; these looks never fail."""
+        return self.inner.pages
 
     def hold(self, method: str, *, after: bool = False) -> Hold:
         """Stop the calls of a method until the hold's gate is opened."""

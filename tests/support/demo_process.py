@@ -33,14 +33,14 @@ def free_port() -> int:
 
 
 class Demo:
-    """One run of `demo/run.py`."""
+    """One run of `demo/run.py`, or of another program of the demo."""
 
-    def __init__(self, data: Path, **more: str) -> None:
+    def __init__(self, data: Path, *, program: str = "demo/run.py", **more: str) -> None:
         self.port = free_port()
         self.data = data
         self.lines: list[str] = []
         self.process = subprocess.Popen(
-            [sys.executable, "demo/run.py"],
+            [sys.executable, program],
             cwd=ROOT,
             env=environment(data, **{"PORT": str(self.port), **more}),
             stdout=subprocess.PIPE,

@@ -39,15 +39,16 @@ _PACE = MappingProxyType({"ann": 0.3, "ben": 0.6})
 class WritingHost(FakeHost):
     """Plays children that write."""
 
-    def __init__(self, traces: Traces, chance: random.Random) -> None:
+    def __init__(self, traces: Traces, chance: random.Random, *, slowness: float = 1.0) -> None:
         super().__init__(tools=(WRITES, LOOKS))
         self._traces = traces
         self._chance = chance
+        self._slowness = slowness
 
     @override
     async def drive(self, request: AgentRequest, observer: RunObserver) -> AgentOutcome:
         """See `AgentDriver.drive`."""
-        child = Child(request, observer, self._traces, self._chance)
+        child = Child(request, observer, self._traces, self._chance, slowness=self._slowness)
         await observer.started(Started(provider_id="main", model="fake", tools=(WRITES, LOOKS)))
         if not request.resume:
             await observer.messages_added([{"role": "user", "content": request.prompt}])
@@ -81,6 +82,8 @@ class Child:
         observer: RunObserver,
         traces: Traces,
         chance: random.Random,
+        *,
+        slowness: float,
     ) -> None:
         self._run_id = request.run_id
         self._observer = observer
@@ -94,7 +97,7 @@ class Child:
         # as with some providers, which use a tool's name as the id of each of its calls
         self._repeats_ids = sum(map(ord, request.run_id)) % 2 == 0
         # some end early, so that kills meet their results on the way
-        self._pace = _PACE.get(request.agent or "", 1.0)
+        self._pace = slowness * _PACE.get(request.agent or "", 1.0)
         self._count = 0
 
     async def look(self) -> None:

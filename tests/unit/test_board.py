@@ -13,6 +13,7 @@ from astrbot_plugin_subagents.manager.models import OwnerId, SessionId, SharedEn
 from astrbot_plugin_subagents.manager.shared_context import (
     BoardReader,
     SharedContext,
+    board_name,
     view,
 )
 from astrbot_plugin_subagents.manager.store import MemoryStore, Store
@@ -257,3 +258,9 @@ async def test_no_two_notes_of_a_board_have_one_number() -> None:
             await board.clear()
 
     assert all(first < second for first, second in pairwise(seqs))
+
+
+def test_no_agent_is_called_on_the_board_like_those_whose_notes_are_instructions() -> None:
+    names = [board_name(name) for name in ("main", "System", "scout")]
+
+    assert names == ["sub-agent main", "sub-agent System", "scout"]

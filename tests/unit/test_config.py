@@ -216,6 +216,8 @@ _BY_HAND: dict[str, tuple[Any, Any]] = {
     "mode": ("relay", "relay"),
     "progress_messages": ("brief", "brief"),
     "language": ("ru-RU", "ru-RU"),
+    "host": ("::1", "::1"),
+    "token": (" correct horse battery ", "correct horse battery"),
     "workdir_roots": (["/srv/one", "/srv/two"], ("/srv/one", "/srv/two")),
 }
 """Keys that do not take just any value of their type."""

@@ -7,6 +7,7 @@ import pytest
 
 from astrbot_plugin_subagents.manager import DynamicAgentSettings, Settings
 from astrbot_plugin_subagents.manager.settings import (
+    DashboardSettings,
     DeliverySettings,
     RetentionSettings,
     TaskSettings,
@@ -22,6 +23,7 @@ def numbers() -> Iterator[tuple[str, type]]:
         "task.": TaskSettings,
         "delivery.": DeliverySettings,
         "retention.": RetentionSettings,
+        "dashboard.": DashboardSettings,
     }
     for prefix, group in groups.items():
         for name, hint in get_type_hints(group).items():

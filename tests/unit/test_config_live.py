@@ -58,6 +58,22 @@ def test_what_is_no_name_is_refused_and_changes_nothing(name: Any) -> None:
     assert live.current() == SETTINGS
 
 
+def test_other_settings_count_at_once_and_keep_what_plugins_have_added() -> None:
+    live = LiveSettings(SETTINGS)
+    live.add_blacklisted_tool("c")
+    seen = []
+    unfollow = live.follow(lambda: seen.append(live.current().max_steps))
+
+    live.configure(replace(SETTINGS, max_steps=3))
+    unfollow()
+    live.configure(replace(SETTINGS, max_steps=4))
+
+    assert seen == [3]
+    assert live.configured() == replace(SETTINGS, max_steps=4)
+    assert live.current().max_steps == 4
+    assert live.current().dynamic_agents.tools_blacklist == ("a", "c")
+
+
 def test_names_that_astrbot_does_not_know_are_told() -> None:
     agents = (
         StaticAgentSettings(name="poet", provider_id="p1", persona_id="n1", personas=("n2", "x")),

@@ -10,6 +10,8 @@ import pytest
 import astrbot_plugin_subagents
 
 PACKAGES = (
+    "dashboard_api",
+    "dashboard_api.server",
     "i18n",
     "manager",
     "manager.store",

@@ -87,3 +87,67 @@ async def test_events_that_the_store_does_not_take_are_written_later(
     await it.store.open()
     assert "could not be kept yet" in caplog.text
     assert next(event.kind for event in await kept(it)) == "agent.created"
+
+
+async def test_while_somebody_follows_events_are_written_soon_and_told_of(
+    make_core: core.MakeCore,
+) -> None:
+    it = await make_core(says(Say(text="done")))
+    turn = await it.turn()
+    told: list[list[str]] = []
+    unfollow = it.sessions.events.follow(lambda events: told.append([e.kind for e in events]))
+
+    await it.create("scout", turn)
+    it.clock.advance(0.1)
+    await core.settled()
+    while_following = [event.kind for event in await kept(it)]
+    unfollow()
+    unfollow()
+    await it.create("writer", turn)
+    it.clock.advance(1.9)
+    await core.settled()
+
+    assert told == [["agent.created"]]
+    assert while_following == ["agent.created"]
+    assert len(await kept(it)) == 1
+
+
+async def test_what_came_while_a_write_took_long_is_written_without_anything_more(
+    make_core: core.MakeCore,
+) -> None:
+    trouble = core.TroubledStore()
+    it = await make_core(says(Say(text="done")), store=trouble.store)
+    turn = await it.turn()
+    await it.create("scout", turn)
+    hold = trouble.hold("add_events")
+    it.clock.advance(2)
+    await hold.reached.wait()
+
+    await it.create("writer", turn)
+    it.clock.advance(2)
+    await core.settled()
+    del trouble.holds["add_events"]
+    hold.gate.set()
+    await core.settled()
+    it.clock.advance(2)
+    await core.settled()
+
+    names = [event.payload["name"] for event in await kept(it)]
+    assert names == ["scout", "writer"]
+
+
+async def test_what_the_store_did_not_take_is_tried_again_by_itself(
+    make_core: core.MakeCore,
+) -> None:
+    trouble = core.TroubledStore()
+    it = await make_core(says(Say(text="done")), store=trouble.store)
+    trouble.failing.add("add_events")
+    await it.create("scout", await it.turn())
+    it.clock.advance(2)
+    await core.settled()
+    trouble.failing.clear()
+
+    it.clock.advance(2)
+    await core.settled()
+
+    assert [event.kind for event in await kept(it)] == ["agent.created"]

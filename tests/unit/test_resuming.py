@@ -18,7 +18,8 @@ from astrbot_plugin_subagents.manager.models import (
     StepState,
 )
 from astrbot_plugin_subagents.manager.runs.resume import resume_note
-from astrbot_plugin_subagents.manager.sessions import MOST_TAKES, Sessions
+from astrbot_plugin_subagents.manager.runs.taking_up import MOST_TAKES
+from astrbot_plugin_subagents.manager.sessions import Sessions
 from astrbot_plugin_subagents.manager.testing import EPOCH, FakeHost, Use, says
 from support import core
 from support.asking import QUESTION, asking

@@ -19,7 +19,7 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, func, inspec
 from ...errors import StoreTooNew, StoreUnavailable
 from ..schema import metadata
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision. It saves an up-to-date store from loading the scripts."""
 
 VERSION_TABLE = "subagents_version"
