@@ -1,0 +1,22 @@
+export default {
+    "overview.version": "Version {version}",
+    "overview.started": "started",
+    "overview.running": "Running now",
+    "overview.running.of": {"one": "of {count} at a time", "other": "of {count} at a time"},
+    "overview.waiting": "Waiting",
+    "overview.waiting.note": "for a person to answer",
+    "overview.queue.note": "for a free place",
+    "overview.finished": "Finished today",
+    "overview.failed": {"one": "{count} failed", "other": "{count} failed"},
+    "overview.tokens": "Tokens today",
+    "overview.tokens.parts": "{input} in ({cached} from cache), {output} out",
+    "overview.agents": "Sub-agents",
+    "overview.sessions": {"one": "in {count} chat", "other": "in {count} chats"},
+    "overview.live": "Under way",
+    "overview.live.none": "Nothing is running",
+    "overview.live.none.text": "When a bot's model hands work to a sub-agent, it appears here at once.",
+    "overview.queue": "In line",
+    "overview.queue.none": "Nobody waits for a place",
+    "overview.failures": "Failed in the last 24 hours",
+    "overview.failures.none": "Nothing failed"
+};

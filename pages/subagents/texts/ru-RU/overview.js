@@ -1,0 +1,22 @@
+export default {
+    "overview.version": "Версия {version}",
+    "overview.started": "запущено",
+    "overview.running": "Сейчас работают",
+    "overview.running.of": {"one": "не больше {count} сразу", "few": "не больше {count} сразу", "many": "не больше {count} сразу", "other": "не больше {count} сразу"},
+    "overview.waiting": "Ждут ответа",
+    "overview.waiting.note": "нужен ответ человека",
+    "overview.queue.note": "ждут свободного места",
+    "overview.finished": "Завершено сегодня",
+    "overview.failed": {"one": "{count} с ошибкой", "few": "{count} с ошибкой", "many": "{count} с ошибкой", "other": "{count} с ошибкой"},
+    "overview.tokens": "Токенов сегодня",
+    "overview.tokens.parts": "вход {input} (из кэша {cached}), выход {output}",
+    "overview.agents": "Субагенты",
+    "overview.sessions": {"one": "в {count} чате", "few": "в {count} чатах", "many": "в {count} чатах", "other": "в {count} чата"},
+    "overview.live": "В работе",
+    "overview.live.none": "Ничего не выполняется",
+    "overview.live.none.text": "Как только модель бота передаст работу субагенту, она появится здесь.",
+    "overview.queue": "В очереди",
+    "overview.queue.none": "Никто не ждёт места",
+    "overview.failures": "Ошибки за последние 24 часа",
+    "overview.failures.none": "Ошибок не было"
+};

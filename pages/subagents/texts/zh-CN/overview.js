@@ -1,0 +1,22 @@
+export default {
+    "overview.version": "版本 {version}",
+    "overview.started": "启动于",
+    "overview.running": "正在运行",
+    "overview.running.of": {"other": "最多同时 {count} 个"},
+    "overview.waiting": "等待回答",
+    "overview.waiting.note": "需要有人回答",
+    "overview.queue.note": "等待空位",
+    "overview.finished": "今日完成",
+    "overview.failed": {"other": "{count} 个失败"},
+    "overview.tokens": "今日 token",
+    "overview.tokens.parts": "输入 {input}（缓存 {cached}），输出 {output}",
+    "overview.agents": "子智能体",
+    "overview.sessions": {"other": "分布在 {count} 个会话"},
+    "overview.live": "进行中",
+    "overview.live.none": "当前没有任务在运行",
+    "overview.live.none.text": "机器人的模型把工作交给子智能体后，会立即显示在这里。",
+    "overview.queue": "排队中",
+    "overview.queue.none": "没有任务在排队",
+    "overview.failures": "最近 24 小时的失败",
+    "overview.failures.none": "没有失败的任务"
+};

@@ -1,0 +1,111 @@
+"""Settings and static sub-agents, changed in the forms that are made from their description."""
+
+import re
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from support.browser import Witness, without
+from support.page_stage import PageStage
+from support.screenshots import keep
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+REFUSED = "status of 400"
+
+
+async def test_a_changed_setting_is_saved_and_counts_at_once(
+    browser: Browser, stage: PageStage, witness: Witness
+) -> None:
+    async with stage.opened(browser, witness, at="settings") as page:
+        await page.get_by_label("Most sub-agents per chat").fill("7")
+        await page.get_by_role("switch", name="Memory").click()
+        unsaved = page.get_by_role("region", name="Unsaved changes")
+        await expect(unsaved).to_contain_text("2 changes are not saved")
+        await unsaved.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("Saved. New tasks follow it at once.")).to_be_visible()
+        await expect(unsaved).to_be_hidden()
+
+    now = stage.settings.current()
+    assert (now.dynamic_agents.max_dynamic_subagent_count, now.history_enabled) == (7, False)
+    assert stage.config.saved[-1]["dynamic_agents"]["max_dynamic_subagent_count"] == 7
+
+
+async def test_a_value_that_does_not_fit_is_told_at_its_field_and_nothing_is_saved(
+    browser: Browser, stage: PageStage, witness: Witness
+) -> None:
+    async with stage.opened(browser, witness, at="settings") as page:
+        await page.get_by_label("Most sub-agents per chat").fill("7")
+        await page.get_by_label("Model calls per task").fill("-3")
+        await page.get_by_role("button", name="Save").click()
+
+        wrong = page.get_by_label("Model calls per task")
+        await expect(wrong).to_have_attribute("aria-invalid", "true")
+        await expect(wrong).to_be_focused()
+    assert stage.config.saved == []
+    assert without(witness.complaints, REFUSED) == []
+
+
+async def test_who_leaves_with_unsaved_changes_is_asked(
+    browser: Browser, stage: PageStage, witness: Witness
+) -> None:
+    async with stage.opened(browser, witness, at="settings") as page:
+        field = page.get_by_label("Most sub-agents per chat")
+        await field.fill("7")
+        await page.get_by_role("link", name="Overview").click()
+        question = page.get_by_role("alertdialog", name="Leave without saving?")
+        await question.get_by_role("button", name="Cancel").click()
+        await expect(field).to_have_value("7")
+
+        await page.get_by_role("link", name="Overview").click()
+        await question.get_by_role("button", name="Leave").click()
+        await expect(page.get_by_role("heading", level=1, name="Overview")).to_be_visible()
+    assert stage.config.saved == []
+
+
+async def test_a_secret_is_replaced_without_being_shown(
+    browser: Browser, stage: PageStage, witness: Witness
+) -> None:
+    stage.config["dashboard"] = {"token": "the old secret"}
+    async with stage.opened(browser, witness, at="settings") as page:
+        assert "the old secret" not in await page.content()
+        await page.get_by_label("Token", exact=True).fill("the new secret")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("Saved. New tasks follow it at once.")).to_be_visible()
+        await keep(page, "settings saved", secrets=["the old secret", "the new secret"])
+    assert stage.config.saved[-1]["dashboard"]["token"] == "the new secret"
+
+
+async def test_a_static_sub_agent_is_made_changed_switched_off_and_removed(
+    browser: Browser, stage: PageStage, witness: Witness
+) -> None:
+    def kept() -> list[tuple[str, str, bool]]:
+        agents = stage.settings.current().static_agents
+        return [(each.name, each.description, each.enabled) for each in agents]
+
+    async with stage.opened(browser, witness, at="agents") as page:
+        await page.get_by_role("button", name="New sub-agent").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label(re.compile("^Name")).fill("no name at all")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog.get_by_label(re.compile("^Name"))).to_have_attribute(
+            "aria-invalid", "true"
+        )
+        await dialog.get_by_label(re.compile("^Name")).fill("librarian")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog).to_be_hidden()
+        assert kept() == [("librarian", "", True)]
+
+        await page.get_by_role("button", name="Edit").click()
+        await dialog.get_by_label("What it is for").fill("Knows <all> books.")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("Knows <all> books.")).to_be_visible()
+        await page.get_by_role("button", name="Switch off").click()
+        await expect(page.get_by_role("button", name="Switch on")).to_be_visible()
+        assert kept() == [("librarian", "Knows <all> books.", False)]
+
+        await page.get_by_role("button", name="Remove librarian").click()
+        await page.get_by_role("alertdialog").get_by_role("button", name="Remove").click()
+        await expect(page.get_by_text("None yet")).to_be_visible()
+    assert kept() == []
+    assert without(witness.complaints, REFUSED) == []
