@@ -77,10 +77,24 @@ async def test_a_process_that_was_taken_for_dead_gets_its_own_run_back_and_goes_
     await frozen.kill()
 
 
+def hear(words: str, caplog: pytest.LogCaptureFixture) -> asyncio.Event:
+    """Set once somebody logs a line that begins so."""
+    heard = asyncio.Event()
+
+    def look(record: logging.LogRecord) -> bool:
+        if record.getMessage().startswith(words):
+            heard.set()
+        return True
+
+    caplog.handler.addFilter(look)
+    return heard
+
+
 async def test_a_restart_of_the_server_ends_no_run_and_brings_none_to_another(
     private_server: PostgresServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "astrbot_plugin_subagents")
+    came_back = hear("The database can be reached again", caplog)
     async with crew_of(await private_server.new_database()) as crew:
         ann = await (await crew.worker("ann")).works()
         bob = await (await crew.worker("bob", places=1)).works()
@@ -102,6 +116,8 @@ async def test_a_restart_of_the_server_ends_no_run_and_brings_none_to_another(
         bob.finish(TWO)
         assert await bob.next_ended() == TWO
         assert (ann.began.qsize(), bob.began.qsize()) == (0, 0)
+        async with asyncio.timeout(workforces.LIMIT_SECONDS):
+            await came_back.wait()
     told = [each.getMessage().split(":")[0] for each in caplog.records]
     assert sorted(set(told)) == [
         "Runs cannot be shared now, which is tried again by itself",
