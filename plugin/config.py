@@ -32,7 +32,9 @@ _OF_ASTRBOT = frozenset(
 )
 """Keys that AstrBot puts into any configuration with a group `dashboard`, since its own has one.
 
-They mean nothing here (`AstrBotConfig.__init__` in core/config/astrbot_config.py, 4.26 and 4.29).
+They mean nothing here. At each load it would make a new password, hash it for up to a second and
+write the file, if there were none: so the schema has one that nobody sees
+(`AstrBotConfig.__init__` in core/config/astrbot_config.py, 4.26 and 4.29).
 """
 _STRICT = frozenset({CustomFilterSettings})
 """Entries in which every key counts: a filter whose `denied` is mistyped would deny nothing."""

@@ -97,7 +97,7 @@ def _fields(
         if item["type"] == "object":
             inner = f"{place.prefix}{name}."
             yield from _fields(item["items"], said, defaults[name], _Place(inner, inner))
-        else:
+        elif not item.get("invisible"):
             yield _field(name, item, said, defaults[name], place)
 
 

@@ -33,18 +33,23 @@ async def test_no_view_makes_markup_of_any_text(
     assert witness.complaints == []
 
 
-@pytest.mark.parametrize("text", ALL, ids=lambda text: text.strip()[:12])
-async def test_a_text_stands_in_a_transcript_as_it_is_written(
-    browser: Browser, stage: PageStage, witness: Witness, text: str
+async def test_each_text_stands_in_a_transcript_as_it_is_written(
+    browser: Browser, stage: PageStage, witness: Witness
 ) -> None:
-    stage.core.host.script = says(Use(tool="search", output=text), Say(text=text))
-    run_id = await stage.begin("Scout", text)
+    work = [Use(tool="search", output=text, text=text) for text in ALL]
+    stage.core.host.script = says(*work, Say(text="All read."))
+    run_id = await stage.begin("Scout", SCRIPT)
     await stage.core.until_over(run_id)
     async with stage.opened(browser, witness, at=run_place(run_id)) as page:
-        answer = page.get_by_role("article").last
-        await expect(answer).to_be_visible()
+        await expect(page.get_by_text("All read.")).to_be_visible()
+        shown = await page.get_by_role("article").evaluate_all(
+            "(articles) => articles.map((article) => article.textContent)"
+        )
 
-        assert text in await answer.evaluate("(article) => article.textContent")
+        # the task, a message and a result for each text, the answer
+        assert len(shown) == 2 * len(ALL) + 2
+        said = zip(ALL, shown[1:-1:2], strict=True)
+        assert [text for text, message in said if text not in message] == []
         assert await page.evaluate(TRAP) is None
         assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     assert witness.complaints == []

@@ -28,6 +28,8 @@ async def test_astrbot_takes_the_schema_and_writes_its_defaults(bot: Bot) -> Non
     assert config["static_agents"] == []
     assert config["dynamic_agents"]["handoff"] == "per_agent"
     assert config["shared_context_maxlen"] == 300
+    # else AstrBot would make a password for the group at each load, and hash it
+    assert set(config["dashboard"]) == {"enabled", "host", "port", "token", "password"}
 
 
 async def test_astrbots_check_passes_what_its_page_sends_and_the_plugin_reads_it(

@@ -14,7 +14,14 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Request,
+    async_playwright,
+    expect,
+)
 from playwright.async_api import Error as PlaywrightError
 
 from .screenshots import keep
@@ -22,7 +29,7 @@ from .screenshots import keep
 type Theme = Literal["light", "dark"]
 
 PROGRAM = os.environ.get("TEST_CHROMIUM") or shutil.which("chromium") or ""
-WAIT_MILLISECONDS = 10_000
+WAIT_MILLISECONDS = 20_000
 """How long the page may take for anything that a test waits for."""
 
 _ARGUMENTS = (
@@ -90,6 +97,7 @@ async def chromium() -> AsyncIterator[Browser]:
         pytest.fail("no Chromium: TEST_CHROMIUM names none, and there is none on PATH")
     # Its sandbox does not work for root, whom containers like to use.
     as_root = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    expect.set_options(timeout=WAIT_MILLISECONDS)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=PROGRAM, args=[*_ARGUMENTS, *as_root]

@@ -56,7 +56,7 @@ def test_a_setting_with_choices_names_each_of_them() -> None:
 
 
 def test_the_defaults_of_the_schema_are_settings_without_a_problem() -> None:
-    schema = _schema()
+    schema = _whole_schema()
     raw = _defaults(schema)
     raw["static_agents"] = [_entry(schema["static_agents"], name="poet")]
     raw["task"]["custom_filters"] = [_entry(schema["task"]["items"]["custom_filters"], name="x")]
@@ -99,9 +99,29 @@ def test_nothing_was_left_in_english(locale: str) -> None:
     assert [key for key, text in english.items() if text[2] and not translated[key][2]] == []
 
 
+def test_what_nobody_sees_is_no_setting_but_keeps_astrbot_from_making_a_password() -> None:
+    password = _whole_schema()["dashboard"]["items"]["password"]
+
+    assert password["invisible"]
+    assert password["default"]
+
+
 def _schema() -> dict[str, Any]:
+    """What AstrBot's page shows."""
+    return _visible(_whole_schema())
+
+
+def _whole_schema() -> dict[str, Any]:
     schema: dict[str, Any] = json.loads((ROOT / "_conf_schema.json").read_text("utf-8"))
     return schema
+
+
+def _visible(items: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: item | {"items": _visible(item["items"])} if item["type"] == "object" else item
+        for key, item in items.items()
+        if not item.get("invisible")
+    }
 
 
 def _defaults(items: dict[str, Any]) -> dict[str, Any]:
