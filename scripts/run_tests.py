@@ -34,6 +34,15 @@ PLUGINS: Final = ("asyncio", "hypothesispytest", "xdist")
 rewrites every module, and Hypothesis has hundreds."""
 SHARED_OUT: Final = ("--numprocesses=auto", "--maxprocesses=4", "--dist=worksteal")
 """One process per processor, to a limit, since each process reads all test files."""
+OTHER_PROCESSES: Final = (
+    "test_harness_process.py",
+    "test_plugin_restart.py",
+    "test_scenario_restart.py",
+    "test_scenario_restart_in_the_middle.py",
+    "test_store_two_bots.py",
+)
+"""Host tests that start AstrBot as processes of its own, which takes half of the time: only the
+newest one. What differs between the versions is in process, and the other tests see it."""
 SOME_FAILED: Final = 1
 NO_TESTS_COLLECTED: Final = 5
 """Pytest's exit codes."""
@@ -53,6 +62,8 @@ class Part:
     """The plugins to load; none: all that are installed."""
     stage: int
     """Parts of one stage may run at the same time; a stage begins when the one before has ended."""
+    lane: str
+    """Parts of one lane run one after another."""
 
     @property
     def title(self) -> str:
@@ -70,32 +81,46 @@ class Part:
 
 def parts() -> Iterator[Part]:
     """All parts, the fast ones first."""
-    yield Part(kind="unit", environment=DEV, options=SHARED_OUT, plugins=PLUGINS, stage=1)
-    yield Part(kind="contract", environment=DEV, options=("-m", "not host"), stage=2)
+    yield Part(
+        kind="unit", environment=DEV, options=SHARED_OUT, plugins=PLUGINS, stage=1, lane="core"
+    )
+    options: tuple[str, ...] = ("-m", "not host")
+    yield Part(kind="contract", environment=DEV, options=options, stage=2, lane="core")
     # Other people's code runs in the rest, and what it warns of is not ours to mend.
     lenient = ("-W", "default")
     # Beside the contract tests: of two AstrBots and a browser one would be starved.
-    yield Part(kind="browser", environment=LATEST, options=lenient, stage=2)
-    for environment in (OLDEST, LATEST):
-        # not all of them: the others need packages that these environments lack
+    yield Part(kind="browser", environment=LATEST, options=lenient, stage=2, lane="browser")
+    for environment, left_out in ((OLDEST, OTHER_PROCESSES), (LATEST, ())):
+        # not all contract tests: the others need packages that these environments lack
         yield Part(
-            kind="contract", within="adapter", environment=environment, options=lenient, stage=3
+            kind="contract",
+            within="adapter",
+            environment=environment,
+            options=lenient,
+            stage=3,
+            lane=environment.group,
         )
-        yield Part(kind="host", environment=environment, options=lenient, stage=3)
-    yield Part(kind="e2e", environment=LATEST, options=lenient, stage=3)
+        yield Part(
+            kind="host",
+            environment=environment,
+            options=(*lenient, *(f"--ignore=tests/host/{each}" for each in left_out)),
+            stage=3,
+            lane=environment.group,
+        )
+    # behind the shorter of the two
+    yield Part(kind="e2e", environment=LATEST, options=lenient, stage=3, lane=OLDEST.group)
 
 
 def stages(chosen: Sequence[Part]) -> Iterator[list[list[Part]]]:
-    """Shares the parts out: in each stage, those of one environment one after another.
+    """Shares the parts out: in each stage, those of one lane one after another.
 
-    Two environments run side by side: their parts wait more than they compute, and each has
-    folders, ports and tables of its own.
+    Two lanes run side by side: each part has folders, ports and tables of its own.
     """
     for stage in sorted({part.stage for part in chosen}):
         lanes: dict[str, list[Part]] = {}
         for part in chosen:
             if part.stage == stage:
-                lanes.setdefault(part.environment.group, []).append(part)
+                lanes.setdefault(part.lane, []).append(part)
         yield list(lanes.values())
 
 
