@@ -27,7 +27,7 @@ from summary import Summary
 
 __all__ = ["main"]
 
-PART_SECONDS: Final = 900
+PART_SECONDS: Final = 1500
 """A part that takes longer hangs, and is stopped."""
 PLUGINS: Final = ("asyncio", "hypothesispytest", "xdist")
 """Pytest's plugins for the unit tests, named one by one: of a plugin that pytest finds by itself it

@@ -22,8 +22,8 @@ from .turn import Sent, Turn
 if TYPE_CHECKING:
     from .astrbot_traces import Traces
 
-BOOT_SECONDS = 30.0
-TURN_SECONDS = 20.0
+BOOT_SECONDS = 90.0
+TURN_SECONDS = 90.0
 
 _PROFILE = "default"
 
