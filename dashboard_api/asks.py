@@ -120,9 +120,9 @@ class TimelineAsks(SessionAsks):
     """Which part of a session's timeline."""
 
     since: Moment | None = None
-    """Left out: the last 24 hours."""
+    """Left out: the newest runs, whenever they were."""
     until: Moment | None = None
-    """Left out: now."""
+    """Left out: no end."""
 
 
 class RunAsks(SessionAsks):

@@ -11,7 +11,7 @@ from ..manager.models import SessionId
 from ..manager.settings import StaticAgentSettings
 
 type FieldRecord = Mapping[str, Any]
-"""What a form needs to know of one setting; its shape is `replies_settings.SettingField`."""
+"""What a form needs to know of one setting; its shape is `replies_pages.SettingField`."""
 
 
 class InvalidSettings(Exception):

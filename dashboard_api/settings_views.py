@@ -1,11 +1,16 @@
 """Settings, static agents, and what agents can be made of."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import asdict
+
+from pydantic import JsonValue
 
 from ..manager.models import SessionId
 from ..manager.tool_filter import BUILT_IN_FILTERS
 from .asks import Asks, CatalogAsks, SaveSettingsAsks, SaveStaticAgentsAsks
 from .dashboard import Dashboard
+from .ports import InvalidSettings
 from .replies_pages import (
     Choices,
     ProviderChoice,
@@ -15,6 +20,9 @@ from .replies_pages import (
     ToolChoice,
     form,
 )
+
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
+_WHAT_FITS = "It takes texts without NUL characters and halves of surrogate pairs."
 
 
 async def settings(dashboard: Dashboard, asked: Asks) -> SettingsPage:
@@ -29,7 +37,13 @@ async def settings(dashboard: Dashboard, asked: Asks) -> SettingsPage:
 
 
 async def save_settings(dashboard: Dashboard, asked: SaveSettingsAsks) -> SettingsPage:
-    """Change some settings, all or none."""
+    """Change some settings, all or none.
+
+    Raises:
+        InvalidSettings: A value may not be.
+        SettingsNotSaved: They could not be written.
+    """
+    _check_texts(asked.values)
     dashboard.settings.save(asked.values)
     return await settings(dashboard, Asks())
 
@@ -45,7 +59,19 @@ async def static_agents(dashboard: Dashboard, asked: Asks) -> StaticAgentsPage:
 
 
 async def save_static_agents(dashboard: Dashboard, asked: SaveStaticAgentsAsks) -> StaticAgentsPage:
-    """Let these be the configured static agents, all or none."""
+    """Let these be the configured static agents, all or none.
+
+    Raises:
+        InvalidSettings: Its keys are `items.<index>.<key>`.
+        SettingsNotSaved: They could not be written.
+    """
+    _check_texts(
+        {
+            f"items.{index}.{key}": value
+            for index, item in enumerate(asked.items)
+            for key, value in item.items()
+        }
+    )
     dashboard.settings.save_static(asked.items)
     return await static_agents(dashboard, Asks())
 
@@ -61,3 +87,20 @@ async def catalog(dashboard: Dashboard, asked: CatalogAsks) -> Choices:
         personas=list(there.personas()),
         filters=[*BUILT_IN_FILTERS, *(each.name for each in task.custom_filters)],
     )
+
+
+def _check_texts(values: Mapping[str, JsonValue]) -> None:
+    """Refuse texts that a file or a model does not take, wherever in a value they are."""
+    if wrong := {key: _WHAT_FITS for key, value in values.items() if _is_unfit(value)}:
+        raise InvalidSettings(wrong)
+
+
+def _is_unfit(value: JsonValue) -> bool:
+    match value:
+        case str():
+            return _UNFIT.search(value) is not None
+        case list():
+            return any(map(_is_unfit, value))
+        case dict():
+            return any(map(_is_unfit, (*value, *value.values())))
+    return False

@@ -255,6 +255,32 @@ async def test_settings_that_may_not_be_are_refused_by_key(open_page: dashboard.
     assert page.settings.saved == {"enabled": True}
 
 
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+async def test_settings_that_no_file_or_model_takes_are_refused_by_key(
+    open_page: dashboard.OpenPage, text: str
+) -> None:
+    page = await open_page()
+
+    setting = await page.post_refused(
+        "/settings/save", values={"enabled": False, "router_system_prompt": text}
+    )
+    agents = await page.post_refused(
+        "/static_agents/save", items=[{"name": "helper"}, {"name": "other", "tools": [text]}]
+    )
+
+    assert (setting.status, setting.code, list(setting.fields)) == (
+        400,
+        "invalid_argument",
+        ["router_system_prompt"],
+    )
+    assert (agents.status, agents.code, list(agents.fields)) == (
+        400,
+        "invalid_argument",
+        ["items.1.tools"],
+    )
+    assert (page.settings.saved, page.settings.agents) == ({"enabled": True}, [])
+
+
 async def test_settings_that_cannot_be_written_are_told(open_page: dashboard.OpenPage) -> None:
     page = await open_page()
     page.settings.is_full = True
