@@ -15,7 +15,7 @@ from .dashboard import Dashboard
 from .errors import ApiProblem, invalid_request, problem_of
 from .openapi import make_openapi
 from .ports import InvalidSettings, SettingsNotSaved
-from .routes import EVENTS, OPENAPI, ROUTES, Route
+from .routes import EVENTS, ROUTES, Route
 from .stream import EventStreams
 
 logger = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class Api:
         if route.path == EVENTS:
             raise ApiProblem("not_a_stream", "Events are a stream.", status=406)
         asked = _asked(route, query, body, content_type)
-        if route.path == OPENAPI:
+        if route.handle is None:
             if self._openapi is None:
                 self._openapi = make_openapi(ROUTES, version=self._dashboard.version)
             return self._openapi

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -23,6 +24,7 @@ from .usage_views import usage
 OPENAPI = "/openapi"
 EVENTS = "/events"
 
+type Method = Literal["GET", "POST"]
 type Handler = Callable[[Dashboard, Any], Awaitable[BaseModel]]
 
 
@@ -30,43 +32,31 @@ type Handler = Callable[[Dashboard, Any], Awaitable[BaseModel]]
 class Route:
     """One path with its one method."""
 
-    method: Literal["GET", "POST"]
+    method: Method
     path: str
     asks: type[BaseModel]
     """Its query, or its body."""
     replies: type[BaseModel]
-    handle: Handler
+    handle: Handler | None
+    """None: `Api` answers by itself, with the document or the stream."""
     summary: str
 
 
-def _get(
+def _route(
+    method: Method,
     path: str,
     asked: type[BaseModel],
     replied: type[BaseModel],
-    handle: Handler,
+    handle: Handler | None,
     summary: str,
 ) -> Route:
     return Route(
-        method="GET", path=path, asks=asked, replies=replied, handle=handle, summary=summary
+        method=method, path=path, asks=asked, replies=replied, handle=handle, summary=summary
     )
 
 
-def _post(
-    path: str,
-    asked: type[BaseModel],
-    replied: type[BaseModel],
-    handle: Handler,
-    summary: str,
-) -> Route:
-    return Route(
-        method="POST", path=path, asks=asked, replies=replied, handle=handle, summary=summary
-    )
-
-
-async def _elsewhere(dashboard: Dashboard, asked: Any) -> BaseModel:
-    """The document and the stream are answered by the API itself."""
-    raise NotImplementedError
-
+_get = partial(_route, "GET")
+_post = partial(_route, "POST")
 
 ROUTES: tuple[Route, ...] = (
     _get("/overview", asks.Asks, pages.Overview, overview, "The bot at a glance"),
@@ -84,8 +74,8 @@ ROUTES: tuple[Route, ...] = (
     _get("/settings", asks.Asks, pages.SettingsPage, settings, "All settings"),
     _get("/static_agents", asks.Asks, pages.StaticAgentsPage, static_agents, "Static agents"),
     _get("/usage", asks.UsageAsks, pages.UsagePage, usage, "What runs used"),
-    _get(OPENAPI, asks.Asks, replies.Reply, _elsewhere, "This document"),
-    _get(EVENTS, asks.EventsAsks, replies.EventRow, _elsewhere, "Events as they happen"),
+    _get(OPENAPI, asks.Asks, replies.Reply, None, "This document"),
+    _get(EVENTS, asks.EventsAsks, replies.EventRow, None, "Events as they happen"),
     _post("/agents/create", asks.NewAgentAsks, replies.AgentCard, create, "Make an agent"),
     _post("/agents/edit", asks.AgentChangeAsks, replies.AgentCard, edit, "Change an idle agent"),
     _post("/agents/protect", asks.ProtectAsks, replies.AgentCard, protect, "Keep an agent, or not"),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from .errors import AgentNotFound, FeatureOff
-from .models import BOT, SharedEntry, Turn
+from .models import BOT, OwnerId, SharedEntry, Turn
 from .roster import Roster
 from .settings import Settings
 from .shared_context import (
@@ -69,15 +69,7 @@ class BoardDesk:
             AgentNotFound: The target is neither `all` nor an agent.
             InvalidArgument: The text is empty.
         """
-        self._check_on()
-        return await self._board.post(
-            kind,
-            content,
-            sender=MAIN_AGENT,
-            owner=turn.asker.owner,
-            target=self.target(target),
-            limit=self._settings().shared_context_maxlen,
-        )
+        return await self._post(kind, content, (MAIN_AGENT, turn.asker.owner), target)
 
     async def post_for_bot(
         self, kind: EntryKind, content: str, *, target: str = EVERYONE
@@ -89,12 +81,19 @@ class BoardDesk:
             AgentNotFound: The target is neither `all` nor an agent.
             InvalidArgument: The text is empty.
         """
+        return await self._post(kind, content, (THE_BOT, BOT), target)
+
+    async def _post(
+        self, kind: EntryKind, content: str, by: tuple[str, OwnerId], target: str
+    ) -> SharedEntry:
+        """Post by a sender of an owner."""
         self._check_on()
+        sender, owner = by
         return await self._board.post(
             kind,
             content,
-            sender=THE_BOT,
-            owner=BOT,
+            sender=sender,
+            owner=owner,
             target=self.target(target),
             limit=self._settings().shared_context_maxlen,
         )

@@ -118,7 +118,3 @@ class AstrBotSettings:
 def _dotted(key: str) -> str:
     """A key of the parser, with entries of a list as the API writes them: `a[0].b` is `a.0.b`."""
     return re.sub(r"\[(\d+)\]", r".\1", key)
-
-
-def _of_items(key: str) -> str:
-    return re.sub(f"^{STATIC_AGENTS}", "items", key)

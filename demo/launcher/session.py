@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-import signal
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from .data_folder import DataFolder
@@ -12,7 +12,15 @@ from .ports import refuse_taken
 from .process import AstrBotProcess
 from .readiness import until_ready
 from .settings import Settings, read_settings
-from .starting import Stopped, environment_of, first, model_of, or_stop, prepare, say
+from .starting import (
+    environment_of,
+    first,
+    model_of,
+    or_stop,
+    prepare,
+    say,
+    until_stopped,
+)
 from .stopping import StopRequest
 
 
@@ -30,21 +38,7 @@ def run(clone: Path, early: StopRequest) -> int:
         Problem: It cannot start.
     """
     settings = read_settings(os.environ, clone)
-    return asyncio.run(_run(settings, early))
-
-
-async def _run(settings: Settings, early: StopRequest) -> int:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for kind in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(kind, stop.set)
-    if early.came:
-        return 0
-    try:
-        return await _demo(settings, stop)
-    except Stopped:
-        say("Stopped.")
-        return 0
+    return asyncio.run(until_stopped(early, partial(_demo, settings)))
 
 
 async def _demo(settings: Settings, stop: asyncio.Event) -> int:

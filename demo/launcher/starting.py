@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Coroutine
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,12 +16,36 @@ from .data_folder import DataFolder
 from .plugin_config import write_plugin_config
 from .plugin_files import install_plugins
 from .settings import HOST, Model, Settings
+from .stopping import StopRequest
 
 STAND_IN_CONTEXT_TOKENS = 128_000
 
 
 class Stopped(Exception):
     """Ctrl-C or SIGTERM came."""
+
+
+async def until_stopped(early: StopRequest, demo: Callable[[asyncio.Event], Awaitable[int]]) -> int:
+    """Run a demo, which an event tells that it is to end.
+
+    Args:
+        early: Knows whether a signal came before this was called.
+        demo: Gives its exit code.
+
+    Returns:
+        The exit code; 0 when it was stopped.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(kind, stop.set)
+    if early.came:
+        return 0
+    try:
+        return await demo(stop)
+    except Stopped:
+        say("Stopped.")
+        return 0
 
 
 def prepare(folder: DataFolder, settings: Settings, model: Model) -> None:

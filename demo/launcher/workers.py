@@ -2,10 +2,10 @@
 
 import asyncio
 import os
-import signal
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from .data_folder import DataFolder
@@ -17,7 +17,15 @@ from .problem import Problem
 from .process import AstrBotProcess
 from .readiness import until_ready
 from .settings import DEFAULT_DATA, Model, Settings, read_settings
-from .starting import Stopped, environment_of, first, model_of, or_stop, prepare, say
+from .starting import (
+    environment_of,
+    first,
+    model_of,
+    or_stop,
+    prepare,
+    say,
+    until_stopped,
+)
 from .stopping import StopRequest
 
 USUAL_FOLDER = ".demo-workers"
@@ -50,23 +58,13 @@ def run(clone: Path, early: StopRequest) -> int:
     settings = read_settings(os.environ, clone)
     if settings.data == clone / DEFAULT_DATA:
         settings = replace(settings, data=clone / USUAL_FOLDER)
-    return asyncio.run(_run(settings, early))
+    return asyncio.run(until_stopped(early, partial(_with_database, settings)))
 
 
-async def _run(settings: Settings, early: StopRequest) -> int:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for kind in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(kind, stop.set)
-    if early.came:
-        return 0
-    try:
-        url = await or_stop(own_database(os.environ), stop)
-        say(f"Database: {shown(url)}; it is the demo's own and stays (drop database {DATABASE})")
-        return await _demo(replace(settings, database_url=url), stop)
-    except Stopped:
-        say("Stopped.")
-        return 0
+async def _with_database(settings: Settings, stop: asyncio.Event) -> int:
+    url = await or_stop(own_database(os.environ), stop)
+    say(f"Database: {shown(url)}; it is the demo's own and stays (drop database {DATABASE})")
+    return await _demo(replace(settings, database_url=url), stop)
 
 
 async def _demo(settings: Settings, stop: asyncio.Event) -> int:

@@ -5,6 +5,16 @@ from collections.abc import Coroutine
 from typing import Any
 
 
+async def seen_out(work: asyncio.Task[None]) -> None:
+    """Wait for a task; a cancellation ends it, too, and is raised again once it has ended."""
+    try:
+        await asyncio.wait([work])
+    except asyncio.CancelledError:
+        work.cancel()
+        await carry_through(asyncio.wait([work]))
+        raise
+
+
 async def carry_through[T](work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
     """Carry work to its end even when the calling task is cancelled meanwhile.
 

@@ -8,7 +8,6 @@ from typing import override
 
 from ..models import (
     AgentKind,
-    AgentName,
     ConversationId,
     DeliveryState,
     Run,
@@ -156,12 +155,6 @@ class MemoryPages(StorePages):
     async def deliveries_of(self, run_ids: Collection[RunId]) -> dict[RunId, DeliveryState]:
         self._tables.check_open()
         return self._tables.outbox.states(run_ids)
-
-    @override
-    async def agent_names(self, session: SessionId) -> list[AgentName]:
-        self._tables.check_open()
-        runs = self._tables.runs.where(lambda run: run.session == session)
-        return sorted({run.agent for run in runs if run.agent is not None})
 
 
 def _is_meant(run: Run, search: RunSearch) -> bool:

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from ..models import (
-    AgentName,
     ConversationId,
     DeliveryState,
     GroupId,
@@ -163,8 +162,4 @@ class StorePages(Protocol):
 
     async def deliveries_of(self, run_ids: Collection[RunId]) -> dict[RunId, DeliveryState]:
         """Where the results of these runs stand; those without an outbox row are left out."""
-        ...
-
-    async def agent_names(self, session: SessionId) -> list[AgentName]:
-        """Names of all agents that runs of a session had, the gone ones too, sorted."""
         ...

@@ -20,7 +20,6 @@ from sqlalchemy import (
 
 from ..models import (
     TERMINAL,
-    AgentName,
     ConversationId,
     DeliveryState,
     RunId,
@@ -268,12 +267,6 @@ def deliveries_of(connection: Connection, run_ids: Collection[RunId]) -> dict[Ru
         except ValueError as error:
             raise DamagedRow(f"a stored delivery is damaged ({error})") from error
     return found
-
-
-def agent_names(connection: Connection, of: SessionId) -> list[AgentName]:
-    """Names of all agents that runs of a session had."""
-    statement = select(run.c.agent).where(run.c.session == of, run.c.agent.is_not(None)).distinct()
-    return sorted(connection.scalars(statement))
 
 
 def _holds(column: ColumnElement[str], text: str) -> ColumnElement[bool]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import override
 
-from ..models import AgentName, ConversationId, DeliveryState, RunId, SessionId
+from ..models import ConversationId, DeliveryState, RunId, SessionId
 from . import sql_pages
 from .database import Database
 from .protocol_pages import (
@@ -75,7 +75,3 @@ class SqlPages(StorePages):
     @override
     async def deliveries_of(self, run_ids: Collection[RunId]) -> dict[RunId, DeliveryState]:
         return await self._database().read(sql_pages.deliveries_of, run_ids)
-
-    @override
-    async def agent_names(self, session: SessionId) -> list[AgentName]:
-        return await self._database().read(sql_pages.agent_names, session)

@@ -9,7 +9,7 @@ from ..runs.asking import Asking
 from ..runs.execution import Execution
 from ..runs.kinds import Place, execution_of
 from ..runs.line import Ticket
-from ..runs.shielding import carry_through
+from ..runs.shielding import seen_out
 from ..runs.state import advance
 from .crew import Crew
 from .handing_back import hand_back
@@ -54,12 +54,7 @@ class AtHome:
         name = f"run {known.run_id}, at home"
         work = self._working = self._crew.supervisor.start(self._work(known, refuse), name=name)
         begun()
-        try:
-            await asyncio.wait([work])
-        except asyncio.CancelledError:
-            work.cancel()
-            await carry_through(asyncio.wait([work]))
-            raise
+        await seen_out(work)
 
     async def ended(self) -> Execution | None:
         """Wait until it is not executed here any more; None: it never was."""

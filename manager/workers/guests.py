@@ -16,7 +16,7 @@ from ..events import Event, EventBus, ModelCalled, RunChanged, ToolFinished, Too
 from ..models import Run, RunId, RunState, SessionId
 from ..runs.desk import RunDesk
 from ..runs.line import Caps
-from ..runs.shielding import carry_through
+from ..runs.shielding import seen_out
 from ..runs.supervisor import Supervisor
 from ..services import Services
 from ..shared_context import SharedContext
@@ -153,7 +153,7 @@ class Guests:
         self._obeying[run.run_id] = obedience
         try:
             await obedience.look(services.store)
-            await self._finished(self._supervisor.start(live.execute(), name=f"run {run.run_id}"))
+            await seen_out(self._supervisor.start(live.execute(), name=f"run {run.run_id}"))
             # an end that the store would not take yet is written before anyone else may have it
             await session.runs.caught_up(run.conversation)
         except asyncio.CancelledError:
@@ -165,14 +165,6 @@ class Guests:
             del self._obeying[run.run_id], self._sessions[run.run_id]
             session.runs.release(live)
         await self._crew.tell_run(run.run_id)
-
-    async def _finished(self, work: asyncio.Task[None]) -> None:
-        try:
-            await asyncio.wait([work])
-        except asyncio.CancelledError:
-            work.cancel()
-            await carry_through(asyncio.wait([work]))
-            raise
 
     def _hear(self, happened: Event) -> None:
         match happened:

@@ -248,14 +248,3 @@ async def test_it_is_said_where_results_stand(store: Store) -> None:
 
     assert found == {RunId("a"): DeliveryState.PENDING, RunId("b"): DeliveryState.CLOSED}
     assert await store.pages.deliveries_of([]) == {}
-
-
-async def test_names_of_agents_that_are_gone_are_known_from_their_runs(store: Store) -> None:
-    names = ("Writer", "Scout", "Scout", None)
-    runs = [
-        a_run(f"run{n}", agent=None if name is None else AgentName(name))
-        for n, name in enumerate(names)
-    ]
-    await store.add_runs([*runs, a_run("else", session=OTHER_CHAT, agent=AgentName("Spy"))])
-
-    assert await store.pages.agent_names(CHAT) == ["Scout", "Writer"]

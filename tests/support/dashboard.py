@@ -15,9 +15,21 @@ import pytest
 
 from astrbot_plugin_subagents.dashboard_api import Api, Dashboard
 from astrbot_plugin_subagents.dashboard_api.testing import FakeCatalog, FakeSettings
-from astrbot_plugin_subagents.manager.testing import EPOCH, FakeHost, Script
+from astrbot_plugin_subagents.manager.testing import EPOCH, FakeHost, Hang, Say, Script, says
 
-from .core import LONG, Core
+from .core import LONG, Core, task_id
+
+NEW_AGENT: dict[str, Any] = {
+    "session": "chat",
+    "name": "painter",
+    "system_prompt": "You paint.",
+    "description": "Paints.",
+    "tools": ["search"],
+    "skills": ["drawing"],
+    "provider_id": "main",
+    "protected": True,
+}
+"""What a new agent is asked for with; each test gets what it changes by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,3 +174,21 @@ def page_over(it: Core) -> Page:
         )
     )
     return Page(it=it, api=api, settings=settings, catalog=catalog)
+
+
+async def a_page(open_page: OpenPage, **arguments: Any) -> Page:
+    """A page over a chat in which alice has the agent scout."""
+    arguments.setdefault("host", FakeHost(skills=("drawing",)))
+    page = await open_page(**arguments)
+    await page.it.create("scout", await page.it.turn())
+    return page
+
+
+async def at_work(page: Page, hang: Hang) -> str:
+    """A run of scout that hangs."""
+    page.it.host.script = says(hang, Say(text="done"))
+    turn = await page.it.turn()
+    reply = await page.it.call("transfer_to_scout", turn, input="look", background_task=True)
+    async with asyncio.timeout(LONG):
+        await hang.reached.wait()
+    return task_id(reply)

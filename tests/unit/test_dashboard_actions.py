@@ -3,47 +3,15 @@
 Who asks is an admin of the bot.
 """
 
-import asyncio
-from typing import Any
-
 import pytest
 
 from astrbot_plugin_subagents.manager.settings import Settings
-from astrbot_plugin_subagents.manager.testing import FakeHost, Hang, Say, Use, says
+from astrbot_plugin_subagents.manager.testing import Hang, Say, Use, says
 from astrbot_plugin_subagents.manager.testing_messenger import FakeMessenger
 from support import core, dashboard
+from support.dashboard import NEW_AGENT, a_page, at_work
 
 open_page = dashboard.open_page
-
-NEW: dict[str, Any] = {
-    "session": "chat",
-    "name": "painter",
-    "system_prompt": "You paint.",
-    "description": "Paints.",
-    "tools": ["search"],
-    "skills": ["drawing"],
-    "provider_id": "main",
-    "protected": True,
-}
-
-
-async def a_page(open_page: dashboard.OpenPage, **arguments: Any) -> dashboard.Page:
-    """A page over a chat in which alice has the agent scout."""
-    arguments.setdefault("host", FakeHost(skills=("drawing",)))
-    page = await open_page(**arguments)
-    await page.it.create("scout", await page.it.turn())
-    return page
-
-
-async def at_work(page: dashboard.Page, hang: Hang) -> str:
-    """A run of scout that hangs."""
-    page.it.host.script = says(hang, Say(text="done"))
-    turn = await page.it.turn()
-    reply = await page.it.call("transfer_to_scout", turn, input="look", background_task=True)
-    async with asyncio.timeout(core.LONG):
-        await hang.reached.wait()
-    return core.task_id(reply)
-
 
 # ---- runs
 
@@ -240,7 +208,7 @@ async def test_a_store_that_fails_is_told_and_nothing_has_changed(
     page = await a_page(open_page, store=trouble.store)
     trouble.failing.add("save_agent")
 
-    refused = await page.post_refused("/agents/create", **NEW)
+    refused = await page.post_refused("/agents/create", **NEW_AGENT)
 
     assert refused == dashboard.Refused(status=503, code="store_unavailable", fields={})
     names = [each.name for each in (await page.it.open()).agents()]

@@ -1,53 +1,24 @@
 """What is done from the page to agents. Who asks is an admin of the bot."""
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from astrbot_plugin_subagents.manager.settings import DynamicAgentSettings, Settings
-from astrbot_plugin_subagents.manager.testing import FakeHost, Hang, Say, says
+from astrbot_plugin_subagents.manager.testing import FakeHost, Hang
 from support import core, dashboard
+from support.dashboard import NEW_AGENT, a_page, at_work
 
 open_page = dashboard.open_page
-
-NEW: dict[str, Any] = {
-    "session": "chat",
-    "name": "painter",
-    "system_prompt": "You paint.",
-    "description": "Paints.",
-    "tools": ["search"],
-    "skills": ["drawing"],
-    "provider_id": "main",
-    "protected": True,
-}
-
-
-async def a_page(open_page: dashboard.OpenPage, **arguments: Any) -> dashboard.Page:
-    """A page over a chat in which alice has the agent scout."""
-    arguments.setdefault("host", FakeHost(skills=("drawing",)))
-    page = await open_page(**arguments)
-    await page.it.create("scout", await page.it.turn())
-    return page
-
-
-async def at_work(page: dashboard.Page, hang: Hang) -> str:
-    """A run of scout that hangs."""
-    page.it.host.script = says(hang, Say(text="done"))
-    turn = await page.it.turn()
-    reply = await page.it.call("transfer_to_scout", turn, input="look", background_task=True)
-    async with asyncio.timeout(core.LONG):
-        await hang.reached.wait()
-    return core.task_id(reply)
 
 
 async def test_an_agent_made_on_the_page_belongs_to_the_bot(open_page: dashboard.OpenPage) -> None:
     page = await a_page(open_page)
 
-    card = await page.post("/agents/create", **NEW)
+    card = await page.post("/agents/create", **NEW_AGENT)
 
-    assert {key: card[key] for key in (*NEW, "owner", "kind") if key != "session"} == {
-        **{key: value for key, value in NEW.items() if key != "session"},
+    assert {key: card[key] for key in (*NEW_AGENT, "owner", "kind") if key != "session"} == {
+        **{key: value for key, value in NEW_AGENT.items() if key != "session"},
         "owner": "",
         "kind": "dynamic",
     }
@@ -62,7 +33,7 @@ async def test_a_member_neither_replaces_nor_removes_the_bots_agent(
     open_page: dashboard.OpenPage,
 ) -> None:
     page = await a_page(open_page)
-    await page.post("/agents/create", **(NEW | {"protected": False}))
+    await page.post("/agents/create", **(NEW_AGENT | {"protected": False}))
     turn = await page.it.turn("bob")
     before = await core.snapshot(page.it)
 
@@ -82,7 +53,7 @@ async def test_the_bots_agent_works_with_the_rights_of_who_asks(
 ) -> None:
     host = FakeHost(skills=("drawing",), admins=("root",))
     page = await a_page(open_page, host=host)
-    await page.post("/agents/create", **NEW)
+    await page.post("/agents/create", **NEW_AGENT)
 
     for owner in ("root", "alice"):
         turn = await page.it.turn(owner)
@@ -115,7 +86,7 @@ async def test_an_agent_that_may_not_be_is_refused_and_nothing_has_changed(
     page = await a_page(open_page, static=("helper",))
     before = await core.snapshot(page.it)
 
-    refused = await page.post_refused("/agents/create", **(NEW | changes))
+    refused = await page.post_refused("/agents/create", **(NEW_AGENT | changes))
 
     assert (refused.status, refused.code, list(refused.fields)) == (status, code, [field])
     assert await core.snapshot(page.it) == before
@@ -127,7 +98,7 @@ async def test_there_is_no_room_for_more_agents_than_the_settings_say(
     settings = Settings(dynamic_agents=DynamicAgentSettings(max_dynamic_subagent_count=1))
     page = await a_page(open_page, settings=settings)
 
-    refused = await page.post_refused("/agents/create", **NEW)
+    refused = await page.post_refused("/agents/create", **NEW_AGENT)
 
     assert refused == dashboard.Refused(status=409, code="limit_reached", fields={})
 

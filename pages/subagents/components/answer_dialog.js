@@ -3,10 +3,10 @@
 import { html, ref } from "../app/vue.js";
 import { useApp } from "../app/services.js";
 import { useAction } from "../app/actions.js";
+import { doer } from "../app/runs.js";
 import { ActionButton } from "./button.js";
 import { Dialog } from "./dialog.js";
 import { LongTextField } from "./fields.js";
-import { doer } from "./run_list.js";
 
 export const AnswerDialog = {
     props: { run: { type: Object, required: true } },

@@ -4,7 +4,7 @@
 
 import { html, onMounted, ref, useId } from "../app/vue.js";
 
-const SHARED = {
+export const SHARED = {
     label: { type: String, required: true },
     hint: { type: String, default: "" },
     /** What is wrong; "" nothing. */
@@ -13,7 +13,7 @@ const SHARED = {
 };
 
 /** The frame of a field; the control gets what binds it to the label, the hint and the problem. */
-function field(props, id, control) {
+export function field(props, id, control) {
     const described = [props.hint && `${id}-hint`, props.problem && `${id}-problem`].filter(Boolean).join(" ");
     const bound = {
         id,

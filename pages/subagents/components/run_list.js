@@ -6,14 +6,12 @@
 
 import { html } from "../app/vue.js";
 import { useApp } from "../app/services.js";
-import { useAction } from "../app/actions.js";
 import { address } from "../app/router.js";
+import { doer, UNDER_WAY, useStopping } from "../app/runs.js";
 import { shortSession } from "../app/session_name.js";
 import { StateBadge, Tag } from "./badges.js";
 import { ActionButton, IconButton } from "./button.js";
 import { Ago, Took } from "./times.js";
-
-const UNDER_WAY = new Set(["queued", "running", "waiting"]);
 
 export const RunList = {
     props: { runs: { type: Array, required: true }, session: Boolean, label: { type: String, default: undefined } },
@@ -35,24 +33,15 @@ export const RunList = {
     },
 };
 
-/** Who does a run: its agent, or what kind of one-off it is. */
-export function doer(t, run) {
-    return run.agent ?? t(`run.kind.${run.kind}`);
-}
-
 const RunRow = {
     props: { run: { type: Object, required: true }, session: Boolean },
     emits: ["answer", "change"],
     setup(props, { emit }) {
-        const { t, client, notices } = useApp();
-        const stopping = useAction();
+        const { t } = useApp();
+        const stopping = useStopping();
 
         async function stop() {
-            const { session, run_id } = props.run;
-            const question = { title: t("run.stop.ask"), text: t("run.stop.ask.text"), action: t("run.stop"), danger: true };
-            if (!(await notices.ask(question))) return;
-            const work = () => client.post("runs/cancel", { session, run_id });
-            if (await stopping.run(work, t("run.stop.done"))) emit("change");
+            if (await stopping.stop(props.run)) emit("change");
         }
 
         return () => {

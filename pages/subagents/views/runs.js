@@ -2,6 +2,7 @@
 
 import { html, shallowRef } from "../app/vue.js";
 import { address } from "../app/router.js";
+import { doer } from "../app/runs.js";
 import { useApp } from "../app/services.js";
 import { StateBadge, Tag } from "../components/badges.js";
 import { ActionButton } from "../components/button.js";
@@ -96,7 +97,7 @@ const RunLine = {
                 <a class="list-row" href=${address(["session", run.session, "run", run.run_id])}>
                     <span class="list-main">
                         <span class="list-title">
-                            <strong class="cut" dir="auto">${run.agent ?? t(`run.kind.${run.kind}`)}</strong>
+                            <strong class="cut" dir="auto">${doer(t, run)}</strong>
                             <${StateBadge} state=${run.state} />
                             ${run.cut_short && html`<${Tag} tone="warn">${t("run.cut_short")}<//>`}
                         </span>

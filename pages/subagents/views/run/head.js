@@ -4,6 +4,7 @@ import { html, shallowRef } from "../../app/vue.js";
 import { useAction } from "../../app/actions.js";
 import { copyText } from "../../app/copying.js";
 import { address } from "../../app/router.js";
+import { doer, useStopping } from "../../app/runs.js";
 import { useApp } from "../../app/services.js";
 import { StateBadge, Tag } from "../../components/badges.js";
 import { ActionButton } from "../../components/button.js";
@@ -25,7 +26,7 @@ export const RunHead = {
             return html`
                 <section class="panel run-view-head" aria-labelledby="run-title">
                     <div class="run-line">
-                        <h1 id="run-title">${run.agent ?? t(`run.kind.${run.kind}`)}</h1>
+                        <h1 id="run-title">${doer(t, run)}</h1>
                         <${StateBadge} state=${run.state} />
                         ${run.position !== null && html`<${Tag}>${t("run.position", { count: run.position })}<//>`}
                         ${run.background && html`<${Tag}>${t("run.background")}<//>`}
@@ -47,22 +48,18 @@ const Actions = {
     emits: ["changed"],
     setup(props, { emit }) {
         const { t, client, notices, router } = useApp();
-        const { busy, run: act } = withBusy(useAction());
+        const stopping = useStopping();
+        const repeating = useAction();
         const steering = shallowRef(false);
-        const named = () => ({ session: props.run.session, run_id: props.run.run_id });
 
         async function stop() {
-            const sure = await notices.ask({
-                title: t("run.stop.ask"),
-                text: t("run.stop.ask.text"),
-                action: t("run.stop"),
-                danger: true,
-            });
-            if (sure && (await act(() => client.post("runs/cancel", named()), t("run.stop.done")))) emit("changed");
+            if (await stopping.stop(props.run)) emit("changed");
         }
         async function again() {
+            const { session, run_id } = props.run;
             let started;
-            const done = await act(async () => (started = await client.post("runs/retry", named())), t("run.retry.done"));
+            const work = async () => (started = await client.post("runs/retry", { session, run_id }));
+            const done = await repeating.run(work, t("run.retry.done"));
             if (done) router.go(["session", started.session, "run", started.run_id]);
         }
         async function copy(text) {
@@ -74,8 +71,8 @@ const Actions = {
             return html`
                 ${actions.steer &&
                 html`<${ActionButton} icon="send" onPress=${() => (steering.value = true)}>${t("run.steer")}<//>`}
-                ${actions.cancel && html`<${ActionButton} icon="stop" busy=${busy()} onPress=${stop}>${t("run.stop")}<//>`}
-                ${actions.retry && html`<${ActionButton} icon="retry" busy=${busy()} onPress=${again}>${t("run.retry")}<//>`}
+                ${actions.cancel && html`<${ActionButton} icon="stop" busy=${stopping.busy} onPress=${stop}>${t("run.stop")}<//>`}
+                ${actions.retry && html`<${ActionButton} icon="retry" busy=${repeating.busy} onPress=${again}>${t("run.retry")}<//>`}
                 ${last_text && html`<${ActionButton} icon="copy" onPress=${() => copy(last_text)}>${t("run.copy.result")}<//>`}
                 <${ActionButton} icon="copy" onPress=${() => copy(run_id)}>${t("run.copy.id")}<//>
                 <a class="button" href=${address(["session", session])}>${t("run.to_session")}</a>
@@ -85,8 +82,3 @@ const Actions = {
         };
     },
 };
-
-/** An action whose `busy` is asked for when it is drawn. */
-function withBusy(action) {
-    return { busy: () => action.busy, run: action.run };
-}

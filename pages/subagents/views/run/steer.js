@@ -2,6 +2,7 @@
 
 import { html, shallowRef } from "../../app/vue.js";
 import { useAction } from "../../app/actions.js";
+import { doer } from "../../app/runs.js";
 import { useApp } from "../../app/services.js";
 import { ActionButton } from "../../components/button.js";
 import { Dialog } from "../../components/dialog.js";
@@ -25,7 +26,7 @@ export const SteerDialog = {
             if (sent) emit("close");
         }
         return () => html`
-            <${Dialog} title=${t("run.steer.title", { name: props.run.agent ?? t(`run.kind.${props.run.kind}`) })} onClose=${() => emit("close")}>
+            <${Dialog} title=${t("run.steer.title", { name: doer(t, props.run) })} onClose=${() => emit("close")}>
                 <form id="steer" class="form" onSubmit=${send}>
                     <${LongTextField}
                         label=${t("run.steer.label")}

@@ -2,6 +2,7 @@
 
 import { html, nextTick, onMounted, onUnmounted, shallowRef } from "../../app/vue.js";
 import { usePages } from "../../app/pages.js";
+import { UNDER_WAY } from "../../app/runs.js";
 import { useApp } from "../../app/services.js";
 import { ActionButton } from "../../components/button.js";
 import { Panel } from "../../components/panel.js";
@@ -11,7 +12,6 @@ import { Message } from "./message.js";
 /** How near to the end of the page, in pixels, counts as reading along. */
 const NEAR = 160;
 const SPACING = 700;
-const UNFINISHED = ["queued", "running", "waiting"];
 
 export const Transcript = {
     props: { run: { type: Object, required: true } },
@@ -20,7 +20,7 @@ export const Transcript = {
         const { session, run_id } = props.run;
         const pages = usePages((offset, limit) => client.get("transcript", { session, run_id, offset, limit }));
         const hasMore = shallowRef(false);
-        const follows = () => UNFINISHED.includes(props.run.state);
+        const follows = () => UNDER_WAY.has(props.run.state);
 
         async function toEnd() {
             if (!pages.atEnd) await pages.open(true);

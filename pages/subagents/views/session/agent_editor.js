@@ -3,6 +3,7 @@
 import { html, nextTick, reactive, ref } from "../../app/vue.js";
 import { useApp } from "../../app/services.js";
 import { useResource } from "../../app/resource.js";
+import { useLeaving } from "../../app/unsaved.js";
 import { ActionButton } from "../../components/button.js";
 import { Dialog } from "../../components/dialog.js";
 import { ChoiceField, LongTextField, SwitchField, TextField } from "../../components/fields.js";
@@ -30,6 +31,7 @@ export const AgentEditor = {
     setup(props, { emit }) {
         const { t, client, notices } = useApp();
         const catalog = useResource(() => client.get("catalog", { session: props.session }));
+        const mayLeave = useLeaving();
         const before = draftOf(props.agent);
         const draft = reactive(draftOf(props.agent));
         const problems = ref({});
@@ -38,9 +40,7 @@ export const AgentEditor = {
         const isChanged = (key) => JSON.stringify(draft[key]) !== JSON.stringify(before[key]);
 
         async function close() {
-            const changed = Object.keys(before).some(isChanged);
-            const question = { title: t("ask.unsaved"), text: t("ask.unsaved.text"), action: t("action.leave"), danger: true };
-            if (!changed || (await notices.ask(question))) emit("close");
+            if (await mayLeave(Object.keys(before).some(isChanged))) emit("close");
         }
         function body() {
             if (props.agent === null) return { ...draft };

@@ -8,7 +8,7 @@ import { useApp } from "../../app/services.js";
 import { GanttArrows } from "./gantt_arrows.js";
 import { GanttBars, GanttName } from "./gantt_row.js";
 import { GanttTip } from "./gantt_tip.js";
-import { barOf, markFormat, marksOf, ROW, scaleOf, UNDER_WAY } from "./gantt_scale.js";
+import { barOf, markFormat, marksOf, ROW, scaleOf } from "./gantt_scale.js";
 
 const HEAD = 32;
 const AROUND = 8;

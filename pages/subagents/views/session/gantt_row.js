@@ -3,7 +3,7 @@
 import { html } from "../../app/vue.js";
 import { useApp } from "../../app/services.js";
 import { address } from "../../app/router.js";
-import { doer } from "../../components/run_list.js";
+import { doer } from "../../app/runs.js";
 import { ROW } from "./gantt_scale.js";
 
 /** A bar is never thinner. */

@@ -1,5 +1,7 @@
 /** Where on the chart a time is, and what its axis says. */
 
+import { UNDER_WAY } from "../../app/runs.js";
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -17,8 +19,6 @@ const MARGIN = 0.02;
 
 /** Pixels of a row. */
 export const ROW = 34;
-
-export const UNDER_WAY = new Set(["queued", "running", "waiting"]);
 
 /**
  * One task with its times as milliseconds.

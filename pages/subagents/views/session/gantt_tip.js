@@ -3,7 +3,7 @@
 import { html } from "../../app/vue.js";
 import { useApp } from "../../app/services.js";
 import { StateBadge } from "../../components/badges.js";
-import { doer } from "../../components/run_list.js";
+import { doer } from "../../app/runs.js";
 import { ROW } from "./gantt_scale.js";
 
 const WIDTH = 300;

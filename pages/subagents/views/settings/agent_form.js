@@ -4,9 +4,9 @@ import { html, nextTick, shallowRef } from "../../app/vue.js";
 import { useAction } from "../../app/actions.js";
 import { useApp } from "../../app/services.js";
 import { useResource } from "../../app/resource.js";
+import { useLeaving, useUnsavedGuard } from "../../app/unsaved.js";
 import { ActionButton } from "../../components/button.js";
 import { Dialog } from "../../components/dialog.js";
-import { useUnsavedGuard } from "./draft.js";
 import { knownNames } from "./known.js";
 import { Setting } from "./setting.js";
 
@@ -29,13 +29,11 @@ export const AgentForm = {
         const problems = shallowRef({});
         const form = shallowRef(null);
         const isDirty = () => JSON.stringify(agent.value) !== begun;
+        const mayLeave = useLeaving();
         useUnsavedGuard(isDirty);
 
         async function close() {
-            const leave =
-                !isDirty() ||
-                (await notices.ask({ title: t("ask.unsaved"), text: t("ask.unsaved.text"), action: t("action.leave"), danger: true }));
-            if (leave) emit("close");
+            if (await mayLeave(isDirty())) emit("close");
         }
         async function submit(event) {
             event.preventDefault();
