@@ -4,7 +4,7 @@ from .answers import Answer
 from .api import Api
 from .dashboard import Dashboard
 from .errors import ApiProblem
-from .ports import Catalog, InvalidSettings, SettingsDesk, SettingsNotSaved
+from .ports import Catalog, InvalidSettings, SettingsChanged, SettingsDesk, SettingsNotSaved
 from .routes import Route
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Dashboard",
     "InvalidSettings",
     "Route",
+    "SettingsChanged",
     "SettingsDesk",
     "SettingsNotSaved",
 ]

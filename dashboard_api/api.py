@@ -14,7 +14,7 @@ from .asks import EventsAsks
 from .dashboard import Dashboard
 from .errors import ApiProblem, invalid_request, problem_of
 from .openapi import make_openapi
-from .ports import InvalidSettings, SettingsNotSaved
+from .ports import InvalidSettings, SettingsChanged, SettingsNotSaved
 from .routes import EVENTS, ROUTES, Route
 from .stream import EventStreams
 
@@ -65,7 +65,7 @@ class Api:
             return problem.answer()
         except ValidationError as error:
             return invalid_request(error).answer()
-        except (SubAgentError, InvalidSettings, SettingsNotSaved) as error:
+        except (SubAgentError, InvalidSettings, SettingsChanged, SettingsNotSaved) as error:
             return problem_of(error).answer()
         except Exception:
             logger.exception("The dashboard could not answer %s %s", method, path)

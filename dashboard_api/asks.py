@@ -260,9 +260,13 @@ class SaveSettingsAsks(BodyAsks):
     """Settings by dotted key; those left out stay."""
 
     values: dict[str, JsonValue]
+    revision: Said | None = None
+    """As it was shown; left out or null: whatever stands there now is changed."""
 
 
 class SaveStaticAgentsAsks(BodyAsks):
     """All static agents of the configuration, in their order."""
 
     items: list[dict[str, JsonValue]]
+    revision: Said | None = None
+    """As it was shown; left out or null: whatever stands there now is replaced."""

@@ -37,7 +37,7 @@ from ..manager.errors import (
     UnknownReference,
 )
 from .answers import Answer
-from .ports import InvalidSettings, SettingsNotSaved
+from .ports import InvalidSettings, SettingsChanged, SettingsNotSaved
 
 STATUS: Mapping[type[SubAgentError], int] = MappingProxyType(
     {
@@ -105,11 +105,16 @@ class ApiProblem(Exception):
         return Answer(status=self.status, body={"error": error})
 
 
-def problem_of(error: SubAgentError | InvalidSettings | SettingsNotSaved) -> ApiProblem:
+type PlatformProblem = InvalidSettings | SettingsChanged | SettingsNotSaved
+
+
+def problem_of(error: SubAgentError | PlatformProblem) -> ApiProblem:
     """What a request is told that the core, or the platform's settings, refused."""
     match error:
         case InvalidSettings():
             return ApiProblem("invalid_argument", str(error), status=400, fields=error.fields)
+        case SettingsChanged():
+            return ApiProblem("settings_changed", str(error), status=409)
         case SettingsNotSaved():
             return ApiProblem("settings_not_saved", str(error), status=503)
         case SubAgentError():

@@ -26,6 +26,15 @@ class InvalidSettings(Exception):
         super().__init__("Settings that may not be: " + ", ".join(sorted(self.fields)))
 
 
+class SettingsChanged(Exception):
+    """Somebody else has saved settings since they were shown; nothing was saved."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Somebody else has saved in the meantime. Look at what is there now, and save again."
+        )
+
+
 class SettingsNotSaved(Exception):
     """The platform could not write the settings; they are as before."""
 
@@ -38,7 +47,14 @@ class SettingsDesk(Protocol):
     """Shows and saves the settings."""
 
     def values(self) -> Mapping[str, Any]:
-        """All settings as JSON, nested as in `Settings`; of a secret only `{"is_set": bool}`."""
+        """All settings as JSON, nested as in `Settings`; of a secret only `{"is_set": bool}`.
+
+        Of a list of entries all are shown, with a tag `etag` each; see `save`.
+        """
+        ...
+
+    def revision(self) -> str:
+        """A text that changes whenever a setting does, static agents left out."""
         ...
 
     def schema(self) -> Sequence[FieldRecord]:
@@ -53,28 +69,47 @@ class SettingsDesk(Protocol):
         """Dotted keys of changed settings that count only after a reload of the plugin."""
         ...
 
-    def save(self, values: Mapping[str, Any]) -> None:
-        """Change some settings, by dotted key; all or none.
+    def save(self, values: Mapping[str, Any], *, seen: str | None = None) -> None:
+        """Change some settings; all or none.
+
+        Args:
+            values: By dotted key. An entry of a list that comes with its tag, and otherwise as it
+                was shown, stays as it stands, even where something in it cannot be used.
+            seen: The revision that was shown; None saves whatever stands there now.
 
         Raises:
             InvalidSettings: A value may not be.
+            SettingsChanged: It is another revision now.
             SettingsNotSaved: They could not be written.
         """
         ...
 
     def static_agents(self) -> Sequence[Mapping[str, Any]]:
-        """The configured static agents as JSON."""
+        """The configured static agents as JSON, usable or not, with a tag `etag` each."""
+        ...
+
+    def static_problems(self) -> Sequence[tuple[str, str]]:
+        """What is wrong with them: keys `items.<index>.<key>`, and texts."""
+        ...
+
+    def static_revision(self) -> str:
+        """A text that changes whenever one of them does."""
         ...
 
     def static_schema(self) -> Sequence[FieldRecord]:
         """What the form of one static agent is made of."""
         ...
 
-    def save_static(self, items: Sequence[Mapping[str, Any]]) -> None:
+    def save_static(self, items: Sequence[Mapping[str, Any]], *, seen: str | None = None) -> None:
         """Let these be the configured static agents; all or none.
+
+        Args:
+            items: In their order; for tags see `save`.
+            seen: The revision that was shown; None saves whatever stands there now.
 
         Raises:
             InvalidSettings: Its keys are `items.<index>.<key>`.
+            SettingsChanged: It is another revision now.
             SettingsNotSaved: They could not be written.
         """
         ...

@@ -206,12 +206,20 @@ class SettingsPage(Reply):
     problems: list[SettingProblem]
     restart_needed: list[str]
     """Keys of changed settings that count only after a reload of the plugin."""
+    revision: str
+    """Goes with a saving, which is refused when somebody else has saved since."""
 
 
 class StaticAgentsPage(Reply):
     """The static agents."""
 
     items: list[Json]
+    """Those too that cannot be used as they stand. Each has a tag `etag`: sent back with it, and
+    otherwise as it is here, an entry stays as it stands in the configuration."""
+    problems: list[SettingProblem]
+    """What cannot be used, by `items.<index>.<key>`; the default is shown there."""
+    revision: str
+    """Goes with a saving, which is refused when somebody else has saved since."""
     core: list[Json]
     """The platform's own, which are changed there."""
     forms: list[Form] = Field(serialization_alias="schema")

@@ -33,6 +33,7 @@ async def settings(dashboard: Dashboard, asked: Asks) -> SettingsPage:
         forms=[form(each) for each in desk.schema()],
         problems=[SettingProblem(key=key, text=text) for key, text in desk.problems()],
         restart_needed=list(desk.restart_needed()),
+        revision=desk.revision(),
     )
 
 
@@ -41,10 +42,11 @@ async def save_settings(dashboard: Dashboard, asked: SaveSettingsAsks) -> Settin
 
     Raises:
         InvalidSettings: A value may not be.
+        SettingsChanged: Somebody else has saved since.
         SettingsNotSaved: They could not be written.
     """
     _check_texts(asked.values)
-    dashboard.settings.save(asked.values)
+    dashboard.settings.save(asked.values, seen=asked.revision)
     return await settings(dashboard, Asks())
 
 
@@ -55,6 +57,8 @@ async def static_agents(dashboard: Dashboard, asked: Asks) -> StaticAgentsPage:
         items=[dict(each) for each in desk.static_agents()],
         core=[asdict(each) for each in dashboard.catalog.core_agents()],
         forms=[form(each) for each in desk.static_schema()],
+        problems=[SettingProblem(key=key, text=text) for key, text in desk.static_problems()],
+        revision=desk.static_revision(),
     )
 
 
@@ -63,6 +67,7 @@ async def save_static_agents(dashboard: Dashboard, asked: SaveStaticAgentsAsks) 
 
     Raises:
         InvalidSettings: Its keys are `items.<index>.<key>`.
+        SettingsChanged: Somebody else has saved since.
         SettingsNotSaved: They could not be written.
     """
     _check_texts(
@@ -72,7 +77,7 @@ async def save_static_agents(dashboard: Dashboard, asked: SaveStaticAgentsAsks) 
             for key, value in item.items()
         }
     )
-    dashboard.settings.save_static(asked.items)
+    dashboard.settings.save_static(asked.items, seen=asked.revision)
     return await static_agents(dashboard, Asks())
 
 

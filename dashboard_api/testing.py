@@ -7,7 +7,7 @@ from typing import Any
 
 from ..manager.models import SessionId
 from ..manager.settings import StaticAgentSettings
-from .ports import FieldRecord, InvalidSettings, SettingsNotSaved
+from .ports import FieldRecord, InvalidSettings, SettingsChanged, SettingsNotSaved
 
 _TITLE = MappingProxyType(
     {"en-US": "Master switch", "ru-RU": "Главный выключатель", "zh-CN": "总开关"}
@@ -38,6 +38,8 @@ class FakeSettings:
     """What is wrong with a key, whatever its value."""
     is_full: bool = False
     """Nothing can be written."""
+    savings: int = 0
+    """How often something was saved, which is the revision."""
 
     def values(self) -> Mapping[str, Any]:
         """See `SettingsDesk.values`."""
@@ -49,6 +51,10 @@ class FakeSettings:
                 group = group.setdefault(each, {})
             group[name] = value
         return nested
+
+    def revision(self) -> str:
+        """See `SettingsDesk.revision`."""
+        return str(self.savings)
 
     def schema(self) -> Sequence[FieldRecord]:
         """See `SettingsDesk.schema`."""
@@ -62,27 +68,43 @@ class FakeSettings:
         """See `SettingsDesk.restart_needed`."""
         return []
 
-    def save(self, values: Mapping[str, Any]) -> None:
+    def save(self, values: Mapping[str, Any], *, seen: str | None = None) -> None:
         """See `SettingsDesk.save`."""
+        self._check(seen)
         if wrong := {key: self.forbidden[key] for key in values if key in self.forbidden}:
             raise InvalidSettings(wrong)
         if self.is_full:
             raise SettingsNotSaved("no space left on the device")
         self.saved.update(values)
+        self.savings += 1
 
     def static_agents(self) -> Sequence[Mapping[str, Any]]:
         """See `SettingsDesk.static_agents`."""
         return list(self.agents)
 
+    def static_problems(self) -> Sequence[tuple[str, str]]:
+        """See `SettingsDesk.static_problems`."""
+        return []
+
+    def static_revision(self) -> str:
+        """See `SettingsDesk.static_revision`."""
+        return str(self.savings)
+
     def static_schema(self) -> Sequence[FieldRecord]:
         """See `SettingsDesk.static_schema`."""
         return [a_field("name", type="text", default="")]
 
-    def save_static(self, items: Sequence[Mapping[str, Any]]) -> None:
+    def save_static(self, items: Sequence[Mapping[str, Any]], *, seen: str | None = None) -> None:
         """See `SettingsDesk.save_static`."""
+        self._check(seen)
         if self.is_full:
             raise SettingsNotSaved("no space left on the device")
         self.agents = list(items)
+        self.savings += 1
+
+    def _check(self, seen: str | None) -> None:
+        if seen not in {None, self.revision()}:
+            raise SettingsChanged
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,6 +8,7 @@ live in `manager/settings.py` only. Nothing here knows AstrBot: it takes any map
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any, get_args, get_type_hints
 
 from ..manager.errors import UnknownReference
@@ -16,9 +17,13 @@ from ..manager.settings import CustomFilterSettings, Settings, StaticAgentSettin
 from ..manager.tool_filter import find_filter
 from .config_values import Unusable, reader_of
 
-type _Entry = StaticAgentSettings | CustomFilterSettings
+type Entry = StaticAgentSettings | CustomFilterSettings
 
-_OF_THE_PAGE = frozenset({"__template_key", "template"})
+ENTRIES: Mapping[str, type[Entry]] = MappingProxyType(
+    {"static_agents": StaticAgentSettings, "task.custom_filters": CustomFilterSettings}
+)
+"""By dotted key, the lists of groups of settings."""
+OF_THE_PAGE = frozenset({"__template_key", "template"})
 """Keys that AstrBot's configuration page adds to an entry of a list."""
 _OF_ASTRBOT = frozenset(
     f"dashboard.{name}"
@@ -83,6 +88,14 @@ def parse_settings(raw: object) -> tuple[Settings, tuple[ConfigProblem, ...]]:
     return settings, tuple(reading.problems)
 
 
+def usable_values(declared: type[Entry], raw: object) -> dict[str, Any]:
+    """What of an entry of a list can be used, by key, as `Settings` holds it."""
+    if not isinstance(raw, Mapping):
+        return {}
+    prefix = next(key for key, each in ENTRIES.items() if each is declared)
+    return _Reading(entry=True).group(declared, raw, prefix=f"{prefix}[0].")
+
+
 def _with_a_known_filter(settings: Settings, reading: "_Reading") -> Settings:
     """Give back the default filter where the configured one does not exist."""
     task = settings.task
@@ -137,11 +150,11 @@ class _Reading:
                 return self._entries(each, value, key=key)
         return reader_of(hint, key)(value)
 
-    def _entries(self, declared: type[Any], raw: object, *, key: str) -> tuple[_Entry, ...]:
+    def _entries(self, declared: type[Any], raw: object, *, key: str) -> tuple[Entry, ...]:
         """Read a list of groups of one kind, each with a name of its own."""
         if not isinstance(raw, list | tuple):
             raise Unusable("a list of groups of settings")
-        entries: list[_Entry] = []
+        entries: list[Entry] = []
         names: set[str] = set()
         for number, each in enumerate(raw):
             place = f"{key}[{number}]"
@@ -158,16 +171,16 @@ class _Reading:
             entries.append(entry)
         return tuple(entries)
 
-    def _entry_of(self, declared: type[Any], raw: object, *, prefix: str) -> _Entry | None:
+    def _entry_of(self, declared: type[Any], raw: object, *, prefix: str) -> Entry | None:
         """Read one entry; None when something in it cannot be used."""
         if isinstance(raw, Mapping):
-            raw = {key: value for key, value in raw.items() if key not in _OF_THE_PAGE}
+            raw = {key: value for key, value in raw.items() if key not in OF_THE_PAGE}
         reading = _Reading(entry=True, strict=declared in _STRICT)
         values = reading.group(declared, raw, prefix=prefix)
         self.problems.extend(reading.problems)
         if any(problem.entry for problem in reading.problems):
             return None
-        entry: _Entry = declared(**values)
+        entry: Entry = declared(**values)
         return entry
 
     def _report_unknown(
@@ -190,7 +203,7 @@ def _is_needed(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _kept_name(entry: _Entry) -> str | None:
+def _kept_name(entry: Entry) -> str | None:
     """The name that no later entry may have; None where it is kept from nobody."""
     if isinstance(entry, StaticAgentSettings) and not entry.enabled:
         return None

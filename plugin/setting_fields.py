@@ -12,16 +12,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ..manager.settings import SECRETS, CustomFilterSettings, Settings, StaticAgentSettings
+from ..manager.settings import SECRETS, Settings
+from .config import ENTRIES
 from .config_values import bounds_of
 
 SCHEMA_FILE = "_conf_schema.json"
 LOCALE_FOLDER = ".astrbot-plugin/i18n"
 STATIC_AGENTS = "static_agents"
 
-_ENTRIES: Mapping[str, type[Any]] = MappingProxyType(
-    {STATIC_AGENTS: StaticAgentSettings, "task.custom_filters": CustomFilterSettings}
-)
 _KINDS: Mapping[str, str] = MappingProxyType(
     {"string": "text", "text": "long_text", "template_list": "entries"}
 )
@@ -148,7 +146,7 @@ def _marked(entries: object, template: str) -> object:
 def _entry_fields(path: str, item: Item, said: Texts) -> Iterator[FieldRecord]:
     ((template_name, template),) = item["templates"].items()
     texts = {locale: each["templates"][template_name] for locale, each in said.items()}
-    declared = _ENTRIES[path]
+    declared = ENTRIES[path]
     defaults = asdict(declared(name=""))
     yield from _fields(template["items"], texts, defaults, _Place("", f"{path}[]."))
 

@@ -4,31 +4,41 @@ Nothing here knows AstrBot.
 """
 
 import copy
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ..manager.settings import SECRETS, Settings, StaticAgentSettings
-from .config import ConfigProblem, parse_settings
-from .config_values import ALL
+from ..manager.settings import SECRETS, Settings
+from .config import ENTRIES, ConfigProblem, parse_settings
+from .page_entries import place_of, shown_entries
 
 type Values = dict[str, Any]
 
 
-def shown(settings: Settings) -> Values:
-    """All settings as JSON; of a secret only whether there is one."""
+def shown(settings: Settings, raw: Mapping[str, Any]) -> Values:
+    """All settings as JSON; of a secret only whether there is one.
+
+    Args:
+        settings: What counts.
+        raw: As AstrBot keeps them; of a list of entries all are shown, usable or not.
+    """
     values: Values = _as_json(asdict(settings))
     for key in SECRETS:
         group, name = _group_of(values, key)
         group[name] = {"is_set": bool(group[name])}
-    values["static_agents"] = [shown_agent(each) for each in settings.static_agents]
+    for key in ENTRIES:
+        group, name = _group_of(values, key)
+        group[name] = shown_entries(value_at(raw, key), ENTRIES[key])
     return values
 
 
-def shown_agent(agent: StaticAgentSettings) -> Values:
-    """One static agent as JSON; all skills are a star, as AstrBot's own page writes them."""
-    values: Values = _as_json(asdict(agent))
-    return {**values, "skills": [ALL] if agent.skills is None else values["skills"]}
+def value_at(raw: Mapping[str, Any], key: str) -> object:
+    """The value of a dotted key; None where there is none."""
+    found: object = raw
+    for part in key.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
 
 
 def changed(raw: Mapping[str, Any], values: Mapping[str, Any]) -> Values:
@@ -58,17 +68,24 @@ def check(
     Returns:
         The settings that it would give, and what is wrong with it, by dotted key: all that is wrong
         with what was sent, and what the change made wrong elsewhere. What was wrong before is no
-        hindrance.
+        hindrance, and neither is an entry of a list that stays as it was.
     """
     sent = tuple(keys)
     _, before = parse_settings(raw)
-    known = {(each.key, each.accepted) for each in before}
+    known = {_meaning(raw, each) for each in before}
     settings, problems = parse_settings(candidate)
-    return settings, {
-        each.key: _text(each)
-        for each in problems
-        if (each.key, each.accepted) not in known or any(_is_in(each.key, key) for key in sent)
-    }
+
+    def is_new(problem: ConfigProblem) -> bool:
+        # of a list all entries are sent, those too that nobody changed
+        was_sent = "[" not in problem.key and any(_is_in(problem.key, key) for key in sent)
+        return was_sent or _meaning(candidate, problem) not in known
+
+    return settings, {each.key: _text(each) for each in problems if is_new(each)}
+
+
+def _meaning(config: Mapping[str, Any], problem: ConfigProblem) -> tuple[object, str]:
+    """What is wrong with what, wherever in its list an entry has been moved to."""
+    return place_of(config, problem.key), re.sub(r"\[\d+\]", "[]", problem.accepted)
 
 
 def differing(one: Settings, other: Settings, keys: Iterable[str]) -> list[str]:

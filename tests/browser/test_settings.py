@@ -1,12 +1,13 @@
 """Settings and static sub-agents, changed in the forms that are made from their description."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, expect
 
 from support.browser import Witness, without
-from support.page_stage import PageStage
+from support.page_stage import PageStage, staged
 from support.screenshots import keep
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -109,3 +110,83 @@ async def test_a_static_sub_agent_is_made_changed_switched_off_and_removed(
         await expect(page.get_by_text("None yet")).to_be_visible()
     assert kept() == []
     assert without(witness.complaints, REFUSED) == []
+
+
+BROKEN = {"name": "sage", "skills": 5, "description": "Knows more.", "tols": []}
+
+
+async def test_a_static_sub_agent_that_cannot_be_used_is_shown_kept_and_mended(
+    browser: Browser, tmp_path: Path, witness: Witness
+) -> None:
+    config = {"static_agents": [{"name": "poet"}, dict(BROKEN)]}
+    async with staged(tmp_path, **config) as stage:
+        async with stage.opened(browser, witness, at="agents") as page:
+            sage = page.get_by_role("listitem").filter(has_text="sage")
+            await expect(sage).to_contain_text("`static_agents[1].skills` takes")
+            await expect(sage).to_contain_text("Did you mean `static_agents[1].tools`?")
+            await keep(page, "static agents with a broken one")
+
+            await page.get_by_role("button", name="Move sage up").click()
+            await expect(page.get_by_role("button", name="Move sage up")).to_be_disabled()
+            written = stage.config["static_agents"][0]
+            assert {key: written[key] for key in BROKEN} == BROKEN
+
+            await sage.get_by_role("button", name="Edit").click()
+            dialog = page.get_by_role("dialog")
+            await expect(dialog.get_by_text("Saving this entry leaves that out.")).to_be_visible()
+            await dialog.get_by_label("What it is for").fill("Knows all.")
+            await dialog.get_by_role("button", name="Save").click()
+            await expect(dialog).to_be_hidden()
+            await expect(sage.get_by_role("button", name="Switch off")).to_be_visible()
+        written = stage.config["static_agents"][0]
+        assert (written["skills"], written["description"]) == (["*"], "Knows all.")
+        assert not {"tols", "etag"} & set(written)
+        agents = stage.settings.current().static_agents
+        assert [each.name for each in agents] == ["sage", "poet"]
+
+
+async def test_who_saves_after_somebody_else_is_told_and_overwrites_nothing(
+    browser: Browser, stage: PageStage, witness: Witness
+) -> None:
+    stage.desk.save_static([{"name": "poet"}])
+    async with stage.opened(browser, witness, at="agents") as page:
+        await page.get_by_role("button", name="Edit").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("What it is for").fill("Rhymes.")
+        stage.desk.save_static([{"name": "sage"}, {"name": "poet"}])
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("Somebody else has saved in the meantime.")).to_be_visible()
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog.get_by_label("What it is for")).to_have_value("Rhymes.")
+    assert [each.description for each in stage.settings.current().static_agents] == ["", ""]
+
+    async with stage.opened(browser, witness, at="settings") as page:
+        most = page.get_by_label("Most sub-agents per chat")
+        await most.fill("7")
+        stage.desk.save({"history_enabled": False})
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("Somebody else has saved in the meantime.")).to_be_visible()
+        await expect(page.get_by_role("switch", name="Memory")).not_to_be_checked()
+        await expect(most).to_have_value("7")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("Saved. New tasks follow it at once.")).to_be_visible()
+    now = stage.settings.current()
+    assert (now.dynamic_agents.max_dynamic_subagent_count, now.history_enabled) == (7, False)
+    assert without(witness.complaints, "status of 409") == []
+
+
+async def test_a_tool_filter_with_a_mistyped_key_is_told_and_kept(
+    browser: Browser, tmp_path: Path, witness: Witness
+) -> None:
+    typo = {"name": "safe", "denid": ["shell"]}
+    config = {"task": {"custom_filters": [dict(typo), {"name": "mine"}]}}
+    async with staged(tmp_path, **config) as stage:
+        async with stage.opened(browser, witness, at="settings") as page:
+            safe = page.get_by_role("group", name="safe")
+            await expect(safe).to_contain_text("Did you mean `task.custom_filters[0].denied`?")
+            await page.get_by_role("button", name="Remove mine").click()
+            await page.get_by_role("button", name="Save").click()
+            await expect(page.get_by_text("Saved. New tasks follow it at once.")).to_be_visible()
+        (written,) = stage.config["task"]["custom_filters"]
+        assert {key: written[key] for key in typo} == typo
+        assert stage.settings.current().task.custom_filters == ()

@@ -161,6 +161,25 @@ async def test_static_agents_are_saved_as_astrbots_page_saves_them_and_are_there
     assert "transfer_to_poet" in model.requests_of("main")[0].tool_names()
 
 
+async def test_a_static_agent_that_cannot_be_used_stays_in_astrbots_file(
+    bot: Bot, webui: WebUiInside
+) -> None:
+    broken = {"__template_key": "agent", "name": "sage", "skills": 5, "tols": []}
+    await bot.plugins.reload(config={"static_agents": [{"name": "poet"}, broken]})
+
+    shown = (await webui.get("static_agents")).body
+    items, revision = list(reversed(shown["items"])), shown["revision"]
+    saved = await webui.post("static_agents/save", {"items": items, "revision": revision})
+    late = await webui.post("static_agents/save", {"items": [], "revision": revision})
+    in_file = _file(bot)["static_agents"]
+    await bot.plugins.reload(config={})
+
+    assert [each["name"] for each in saved.body["items"]] == ["sage", "poet"]
+    assert {each["key"] for each in saved.body["problems"]} == {"items.0.skills", "items.0.tols"}
+    assert (late.status, late.body["error"]["code"]) == (409, "settings_changed")
+    assert (in_file[0], in_file[1]["name"]) == (broken, "poet")
+
+
 async def test_the_catalog_says_what_astrbot_has(
     bot: Bot, webui: WebUiInside, weather: object
 ) -> None:

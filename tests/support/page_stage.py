@@ -96,12 +96,12 @@ class PageStage:
             messenger=FakeMessenger(),
             live_settings=self.settings.current,
         )
-        desk = AstrBotSettings(self.config, self.settings, SettingFields(_ROOT), _nothing)
+        self.desk = AstrBotSettings(self.config, self.settings, SettingFields(_ROOT), _nothing)
         self.api = Api(
             Dashboard(
                 services=self.core.services,
                 sessions=self.core.sessions,
-                settings=desk,
+                settings=self.desk,
                 catalog=FakeCatalog(),
                 static_agents=self._static_agents,
                 store_kind="sqlite",

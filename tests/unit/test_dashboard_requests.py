@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from astrbot_plugin_subagents.dashboard_api import InvalidSettings, SettingsNotSaved
+from astrbot_plugin_subagents.dashboard_api import (
+    InvalidSettings,
+    SettingsChanged,
+    SettingsNotSaved,
+)
 from astrbot_plugin_subagents.dashboard_api.errors import STATUS, problem_of
 from astrbot_plugin_subagents.dashboard_api.routes import ROUTES
-from astrbot_plugin_subagents.dashboard_api.testing import a_field
 from astrbot_plugin_subagents.manager import errors
-from astrbot_plugin_subagents.manager.settings import StaticAgentSettings
 from support import core, dashboard
 
 open_page = dashboard.open_page
@@ -227,114 +229,6 @@ async def test_what_nobody_thought_of_is_told_as_such_and_logged(
     assert "secret detail" in caplog.text
 
 
-# ---- settings
-
-
-async def test_settings_are_shown_and_saved(open_page: dashboard.OpenPage) -> None:
-    page = await open_page()
-    page.settings.saved = {"enabled": True, "dashboard.token": {"is_set": True}}
-
-    reply = await page.get("/settings")
-    saved = await page.post("/settings/save", values={"enabled": False})
-
-    assert reply["values"] == {"enabled": True, "dashboard": {"token": {"is_set": True}}}
-    assert reply["schema"] == [a_field("enabled"), a_field("dashboard.token")]
-    assert (reply["problems"], reply["restart_needed"]) == ([], [])
-    assert saved["values"]["enabled"] is False
-
-
-async def test_settings_that_may_not_be_are_refused_by_key(open_page: dashboard.OpenPage) -> None:
-    page = await open_page()
-    page.settings.forbidden = {"max_steps": "It takes a whole number."}
-
-    refused = await page.post_refused("/settings/save", values={"enabled": False, "max_steps": 0})
-
-    assert refused == dashboard.Refused(
-        status=400, code="invalid_argument", fields={"max_steps": "It takes a whole number."}
-    )
-    assert page.settings.saved == {"enabled": True}
-
-
-@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
-async def test_settings_that_no_file_or_model_takes_are_refused_by_key(
-    open_page: dashboard.OpenPage, text: str
-) -> None:
-    page = await open_page()
-
-    setting = await page.post_refused(
-        "/settings/save", values={"enabled": False, "router_system_prompt": text}
-    )
-    agents = await page.post_refused(
-        "/static_agents/save", items=[{"name": "helper"}, {"name": "other", "tools": [text]}]
-    )
-
-    assert (setting.status, setting.code, list(setting.fields)) == (
-        400,
-        "invalid_argument",
-        ["router_system_prompt"],
-    )
-    assert (agents.status, agents.code, list(agents.fields)) == (
-        400,
-        "invalid_argument",
-        ["items.1.tools"],
-    )
-    assert (page.settings.saved, page.settings.agents) == ({"enabled": True}, [])
-
-
-async def test_settings_that_cannot_be_written_are_told(open_page: dashboard.OpenPage) -> None:
-    page = await open_page()
-    page.settings.is_full = True
-
-    refused = await page.post_refused("/static_agents/save", items=[])
-
-    assert (refused.status, refused.code) == (503, "settings_not_saved")
-
-
-async def test_static_agents_are_shown_and_saved(open_page: dashboard.OpenPage) -> None:
-    page = await open_page()
-    page.catalog.core = [StaticAgentSettings(name="theirs", tools=None)]
-
-    before = await page.get("/static_agents")
-    after = await page.post("/static_agents/save", items=[{"name": "helper"}])
-
-    assert before == {
-        "items": [],
-        "core": [
-            {
-                "name": "theirs",
-                "description": "",
-                "system_prompt": "",
-                "persona_id": "",
-                "tools": None,
-                "skills": None,
-                "provider_id": "",
-                "workdir": "",
-                "personas": [],
-                "enabled": True,
-            }
-        ],
-        "schema": [a_field("name", type="text", default="")],
-    }
-    assert after["items"] == [{"name": "helper"}]
-
-
-async def test_the_catalog_names_what_agents_can_be_made_of(
-    open_page: dashboard.OpenPage,
-) -> None:
-    page = await open_page()
-
-    assert await page.get("/catalog", session="chat") == {
-        "tools": [
-            {"name": "search", "description": "Searches the web."},
-            {"name": "write", "description": "Writes a file."},
-        ],
-        "skills": ["drawing"],
-        "providers": [{"id": "main", "model": "a-model"}],
-        "personas": ["pirate"],
-        "filters": ["readonly", "full", "none"],
-    }
-
-
 # ---- errors
 
 
@@ -365,6 +259,7 @@ def test_an_error_keeps_its_code_and_says_which_key_is_wrong() -> None:
     ("error", "status", "code"),
     [
         (InvalidSettings({"a": "b"}), 400, "invalid_argument"),
+        (SettingsChanged(), 409, "settings_changed"),
         (SettingsNotSaved("full"), 503, "settings_not_saved"),
         (errors.NotPermitted("It"), 403, "not_permitted"),
         (errors.StoreLocked(str(Path("x"))), 503, "store_locked"),

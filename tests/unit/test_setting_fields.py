@@ -7,12 +7,11 @@ from typing import Any
 from astrbot_plugin_subagents.manager import Settings
 from astrbot_plugin_subagents.manager.settings import (
     SECRETS,
-    CustomFilterSettings,
     DashboardSettings,
     StaticAgentSettings,
-    TaskSettings,
 )
-from astrbot_plugin_subagents.plugin.config import parse_settings
+from astrbot_plugin_subagents.plugin.config import ENTRIES, parse_settings
+from astrbot_plugin_subagents.plugin.page_entries import restored
 from astrbot_plugin_subagents.plugin.setting_fields import SettingFields
 from astrbot_plugin_subagents.plugin.setting_values import changed, check, differing, shown
 
@@ -35,7 +34,7 @@ def test_every_field_has_its_texts_in_all_languages() -> None:
 
 
 def test_the_default_of_a_field_is_that_of_its_setting() -> None:
-    defaults = dict(_leaves(shown(Settings())))
+    defaults = dict(_leaves(shown(Settings(), {})))
 
     differing_ones = [
         each["key"]
@@ -93,24 +92,28 @@ def test_of_a_secret_only_is_shown_whether_there_is_one() -> None:
         dashboard=DashboardSettings(token="hunter2hunter2"),
     )
 
-    values = shown(settings)
+    values = shown(settings, {})
 
     assert values["database_url"] == {"is_set": True}
     assert values["dashboard"]["token"] == {"is_set": True}
-    assert shown(Settings())["database_url"] == {"is_set": False}
+    assert shown(Settings(), {})["database_url"] == {"is_set": False}
     assert "hunter2" not in repr(values)
 
 
 def test_what_is_shown_can_be_sent_back_and_means_the_same() -> None:
-    settings = Settings(
-        static_agents=(
-            StaticAgentSettings(name="poet", tools=None),
-            StaticAgentSettings(name="sage", skills=(), tools=("a",)),
-        ),
-        task=TaskSettings(custom_filters=(CustomFilterSettings(name="mine", denied=("x",)),)),
-        workdir_roots=("/srv",),
-    )
-    values = {key: value for key, value in _leaves(shown(settings)) if key not in SECRETS}
+    raw = {
+        "static_agents": [
+            {"name": "poet", "tools": ["*"]},
+            {"name": "sage", "skills": [], "tools": ["a"]},
+        ],
+        "task": {"custom_filters": [{"name": "mine", "denied": ["x"]}]},
+        "workdir_roots": ["/srv"],
+    }
+    settings, _ = parse_settings(raw)
+    shown_values = shown(settings, raw)
+    values = {key: value for key, value in _leaves(shown_values) if key not in SECRETS}
+    for key, declared in ENTRIES.items():
+        values[key] = restored(values[key], (), declared)
 
     read, problems = parse_settings(changed({}, FIELDS.as_astrbot_writes(values)))
 

@@ -10,6 +10,7 @@ import { Panel } from "../components/panel.js";
 import { Empty, Loaded } from "../components/states.js";
 import { AgentForm } from "./settings/agent_form.js";
 import { newEntry } from "./settings/entries.js";
+import { CHANGED, problemsBelow } from "./settings/problems.js";
 
 export const Agents = {
     props: { query: { type: Object, default: () => ({}) } },
@@ -17,11 +18,22 @@ export const Agents = {
         const { t, client, notices } = useApp();
         const agents = useResource(() => client.get("static_agents"));
         const action = useAction();
-        /** The number of the one that is edited; that of a new one is the length of the list. */
+        /**
+         * The one that is edited: its number, that of a new one being the length of the list, and the list as it was
+         * shown when that began, since what others save may renumber it.
+         */
         const edited = shallowRef(null);
+        const edit = (index) => (edited.value = { index, seen: agents.data });
 
-        const save = async (items) => agents.set(await client.post("static_agents/save", { items }));
-        const saveAll = (items, done) => action.run(() => save(items), done);
+        async function save(items, { revision }) {
+            try {
+                agents.set(await client.post("static_agents/save", { items, revision }));
+            } catch (error) {
+                if (error.code === CHANGED) await agents.refresh();
+                throw error;
+            }
+        }
+        const saveAll = (items, done) => action.run(() => save(items, agents.data), done);
 
         async function remove(index) {
             const { name } = agents.data.items[index];
@@ -42,14 +54,15 @@ export const Agents = {
             const agent = agents.data.items[index];
             return saveAll(agents.data.items.with(index, { ...agent, enabled }));
         };
-        const tools = (agent, index, last) => html`
+        const tools = (agent, index, { last, isUsable }) => html`
             <div class="row">
                 <${IconButton} icon="up" label=${t("static.up", { name: agent.name })} disabled=${index === 0} onPress=${() => move(index, -1)} />
                 <${IconButton} icon="down" label=${t("static.down", { name: agent.name })} disabled=${index === last} onPress=${() => move(index, 1)} />
-                <${ActionButton} small onPress=${() => switchOn(index, !agent.enabled)}>
+                ${isUsable &&
+                html`<${ActionButton} small onPress=${() => switchOn(index, !agent.enabled)}>
                     ${t(agent.enabled ? "static.switch_off" : "static.switch_on")}
-                <//>
-                <${ActionButton} small icon="edit" onPress=${() => (edited.value = index)}>${t("static.edit")}<//>
+                <//>`}
+                <${ActionButton} small icon="edit" onPress=${() => edit(index)}>${t("static.edit")}<//>
                 <${IconButton} icon="trash" kind="danger" label=${t("static.remove", { name: agent.name })} onPress=${() => remove(index)} />
             </div>
         `;
@@ -57,17 +70,19 @@ export const Agents = {
             <div class="stack">
                 <${Panel} title=${t("static.own")} count=${found.items.length} flush>
                     ${{
-                        actions: () => html`<${ActionButton} small kind="primary" icon="plus" onPress=${() => (edited.value = found.items.length)}>${t("static.new")}<//>`,
+                        actions: () => html`<${ActionButton} small kind="primary" icon="plus" onPress=${() => edit(found.items.length)}>${t("static.new")}<//>`,
                         default: () =>
                             found.items.length === 0
                                 ? html`<${Empty} icon="agents" title=${t("static.none")} text=${t("static.none.text")} />`
                                 : html`<ul class="list">
-                                      ${found.items.map(
-                                          (agent, index) => html`<li key=${agent.name} class="agent-line">
-                                              <${AgentSummary} agent=${agent} />
-                                              ${tools(agent, index, found.items.length - 1)}
-                                          </li>`,
-                                      )}
+                                      ${found.items.map((agent, index) => {
+                                          const wrong = Object.values(problemsBelow(found.problems, `items.${index}`));
+                                          const place = { last: found.items.length - 1, isUsable: wrong.length === 0 };
+                                          return html`<li key=${`${agent.name} ${agent.etag} ${index}`} class="agent-line">
+                                              <${AgentSummary} agent=${agent} wrong=${wrong} />
+                                              ${tools(agent, index, place)}
+                                          </li>`;
+                                      })}
                                   </ul>`,
                     }}
                 <//>
@@ -79,16 +94,18 @@ export const Agents = {
                     </ul>
                 <//>`}
                 ${edited.value !== null &&
-                html`<${AgentForm}
-                    agent=${found.items[edited.value] ?? newEntry(found.schema)}
-                    index=${edited.value}
-                    isNew=${edited.value === found.items.length}
-                    schema=${found.schema}
-                    save=${(agent) => save(found.items.toSpliced(edited.value, 1, agent))}
-                    onClose=${() => (edited.value = null)}
-                />`}
+                form(edited.value)}
             </div>
         `;
+        const form = ({ index, seen }) => html`<${AgentForm}
+            agent=${seen.items[index] ?? newEntry(seen.schema)}
+            index=${index}
+            isNew=${index === seen.items.length}
+            schema=${seen.schema}
+            wrong=${problemsBelow(seen.problems, `items.${index}`)}
+            save=${(agent) => save(seen.items.toSpliced(index, 1, agent), seen)}
+            onClose=${() => (edited.value = null)}
+        />`;
         return () => html`
             <div class="stack">
                 <h1>${t("nav.agents")}</h1>
@@ -99,20 +116,25 @@ export const Agents = {
 };
 
 const AgentSummary = {
-    props: { agent: { type: Object, required: true } },
+    props: {
+        agent: { type: Object, required: true },
+        /** What keeps it from being used. */
+        wrong: { type: Array, default: () => [] },
+    },
     setup(props) {
         const { t } = useApp();
         return () => {
-            const { agent } = props;
+            const { agent, wrong } = props;
             return html`
                 <div class="agent-summary">
                     <div class="row">
-                        <strong class="break">${agent.name}</strong>
+                        <strong class="break">${agent.name || t("entries.new")}</strong>
                         ${!agent.enabled && html`<${Tag} tone="warn">${t("static.off")}<//>`}
                         ${agent.persona_id && html`<${Tag}>${t("static.persona", { name: agent.persona_id })}<//>`}
                         ${agent.provider_id && html`<${Tag}>${agent.provider_id}<//>`}
                     </div>
                     <span class="muted break" dir="auto">${agent.description}</span>
+                    ${wrong.map((text) => html`<span key=${text} class="problem break">${text}</span>`)}
                 </div>
             `;
         };

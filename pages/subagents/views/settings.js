@@ -10,6 +10,7 @@ import { Panel } from "../components/panel.js";
 import { Empty, Loaded } from "../components/states.js";
 import { useDraft } from "./settings/draft.js";
 import { knownNames } from "./settings/known.js";
+import { CHANGED } from "./settings/problems.js";
 import { inLanguage, Setting } from "./settings/setting.js";
 
 export const SettingsView = {
@@ -23,6 +24,8 @@ export const SettingsView = {
         const problems = shallowRef({});
         const search = shallowRef("");
         const form = shallowRef(null);
+        /** The revision that the first unsaved change was made on. */
+        let seen = null;
 
         async function save(event) {
             event.preventDefault();
@@ -37,8 +40,12 @@ export const SettingsView = {
         /** What is wrong with single settings is told beside them, and in a line above all. */
         async function send() {
             try {
-                settings.set(await client.post("settings/save", { values: draft.values() }));
+                settings.set(await client.post("settings/save", { values: draft.values(), revision: seen }));
             } catch (error) {
+                if (error.code === CHANGED) {
+                    await settings.refresh();
+                    seen = settings.data.revision;
+                }
                 problems.value = error.fields ?? {};
                 if (Object.keys(problems.value).length === 0) throw error;
             }
@@ -49,6 +56,7 @@ export const SettingsView = {
             form.value?.querySelector('[aria-invalid="true"], .wrong input, .wrong button')?.focus();
         }
         function change(field, value) {
+            if (!draft.isDirty()) seen = settings.data.revision;
             const before = valueOf(settings.data.values, field.key);
             const isSame = field.type === "secret" ? value === null : JSON.stringify(value) === JSON.stringify(before);
             if (isSame) draft.drop(field.key);
@@ -65,12 +73,17 @@ export const SettingsView = {
             const words = `${field.key} ${inLanguage(field.title, texts.locale)} ${inLanguage(field.hint, texts.locale)}`;
             return words.toLocaleLowerCase().includes(search.value.toLocaleLowerCase());
         };
+        /** Those of a list's entries as they stand are told as well, until the list is changed. */
+        const problemsOf = (field) =>
+            field.type === "entries" && !(field.key in draft.values())
+                ? { ...Object.fromEntries(settings.data.problems.map((each) => [each.key, each.text])), ...problems.value }
+                : problems.value;
         const setting = (field, values) => html`
             <div key=${field.key} class="setting">
                 <${Setting}
                     field=${field.type === "secret" ? { ...field, is_set: valueOf(values, field.key)?.is_set } : field}
                     value=${shownValue(field, values, draft.values())}
-                    problems=${problems.value}
+                    problems=${problemsOf(field)}
                     known=${known()}
                     onChange=${(value) => change(field, value)}
                 />

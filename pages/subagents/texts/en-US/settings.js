@@ -30,6 +30,7 @@ export default {
     "entries.add": "Add",
     "entries.new": "New entry",
     "entries.remove": "Remove {name}",
+    "entries.dropped": "Saving this entry leaves that out.",
     "static.own": "For every chat",
     "static.core": "AstrBot's own",
     "static.core.text": "These are set in AstrBot's own configuration.",

@@ -73,5 +73,6 @@ export default {
     "error.too_many_failures": "Too many wrong tries. Please wait a while.",
     "error.off": "The plugin is switched off or is being reloaded.",
     "error.gone": "The plugin is being reloaded. Please try again in a moment.",
-    "error.too_large": "That is too much text at once."
+    "error.too_large": "That is too much text at once.",
+    "error.settings_changed": "Somebody else has saved in the meantime. Look at what is there now, and do it again."
 };

@@ -30,6 +30,7 @@ export default {
     "entries.add": "Добавить",
     "entries.new": "Новая запись",
     "entries.remove": "Убрать {name}",
+    "entries.dropped": "При сохранении этой записи это будет отброшено.",
     "static.own": "Для всех чатов",
     "static.core": "Собственные AstrBot",
     "static.core.text": "Они задаются в настройках самого AstrBot.",

@@ -30,6 +30,7 @@ export default {
     "entries.add": "添加",
     "entries.new": "新条目",
     "entries.remove": "移除 {name}",
+    "entries.dropped": "保存此条目时会去掉这一部分。",
     "static.own": "所有会话可用",
     "static.core": "AstrBot 自带",
     "static.core.text": "这些在 AstrBot 的配置中设置。",

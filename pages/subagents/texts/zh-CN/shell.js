@@ -73,5 +73,6 @@ export default {
     "error.too_many_failures": "错误次数过多，请稍后再试。",
     "error.off": "插件已关闭或正在重新加载。",
     "error.gone": "插件正在重新加载，请稍后重试。",
-    "error.too_large": "一次提交的文本过长。"
+    "error.too_large": "一次提交的文本过长。",
+    "error.settings_changed": "在此期间其他人已保存过。请查看当前内容后再操作一次。"
 };

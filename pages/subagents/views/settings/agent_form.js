@@ -7,7 +7,9 @@ import { useResource } from "../../app/resource.js";
 import { useLeaving, useUnsavedGuard } from "../../app/unsaved.js";
 import { ActionButton } from "../../components/button.js";
 import { Dialog } from "../../components/dialog.js";
+import { Dropped } from "./dropped.js";
 import { knownNames } from "./known.js";
+import { withoutAField } from "./problems.js";
 import { Setting } from "./setting.js";
 
 export const AgentForm = {
@@ -16,6 +18,8 @@ export const AgentForm = {
         index: { type: Number, required: true },
         isNew: Boolean,
         schema: { type: Array, required: true },
+        /** What is wrong with it as it stands, by dotted key. */
+        wrong: { type: Object, default: () => ({}) },
         /** Saves it; rejects with what is wrong. */
         save: { type: Function, required: true },
     },
@@ -26,7 +30,7 @@ export const AgentForm = {
         const action = useAction();
         const begun = JSON.stringify(props.agent);
         const agent = shallowRef(structuredClone(JSON.parse(begun)));
-        const problems = shallowRef({});
+        const problems = shallowRef(props.wrong);
         const form = shallowRef(null);
         const isDirty = () => JSON.stringify(agent.value) !== begun;
         const mayLeave = useLeaving();
@@ -58,6 +62,7 @@ export const AgentForm = {
         return () => html`
             <${Dialog} wide title=${props.isNew ? t("static.new") : t("static.edit.title", { name: props.agent.name })} onClose=${close}>
                 <form ref=${form} class="form" novalidate onSubmit=${submit}>
+                    <${Dropped} problems=${withoutAField(problems.value, `items.${props.index}`, props.schema)} />
                     ${props.schema.map(
                         (field) => html`<${Setting}
                             key=${field.key}

@@ -3,6 +3,8 @@
 import { html } from "../../app/vue.js";
 import { useApp } from "../../app/services.js";
 import { ActionButton, IconButton } from "../../components/button.js";
+import { Dropped } from "./dropped.js";
+import { withoutAField } from "./problems.js";
 import { Setting } from "./setting.js";
 
 export const Entries = {
@@ -34,6 +36,7 @@ export const Entries = {
                                 <strong class="break">${entry.name || t("entries.new")}</strong>
                                 <${IconButton} icon="trash" kind="danger" label=${t("entries.remove", { name: entry.name || t("entries.new") })} onPress=${() => remove(index)} />
                             </div>
+                            <${Dropped} problems=${withoutAField(props.problems, `${props.at}.${index}`, props.field.fields)} />
                             ${props.field.fields.map(
                                 (field) => html`<${Setting}
                                     key=${field.key}
