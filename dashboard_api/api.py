@@ -21,6 +21,8 @@ from .stream import EventStreams
 logger = logging.getLogger(__name__)
 
 BODY_AT_MOST = 1024 * 1024
+_KEYS_AT_MOST = 100
+"""Of a body; those that a route does not know are told one by one."""
 
 
 class Api:
@@ -148,7 +150,11 @@ def _asked(
         raise ApiProblem("unsupported_media_type", text, status=415)
     if len(body or b"") > BODY_AT_MOST:
         raise ApiProblem("too_large", "A request may have 1 MiB at most.", status=413)
-    return route.asks.model_validate(_json(body or b""))
+    asked = _json(body or b"")
+    if isinstance(asked, dict) and len(asked) > _KEYS_AT_MOST:
+        text = f"The body has {len(asked)} keys, of which most mean nothing."
+        raise ApiProblem("invalid_argument", text, status=400, fields={"body": text})
+    return route.asks.model_validate(asked)
 
 
 def _json(body: bytes) -> Any:

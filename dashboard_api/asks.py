@@ -61,6 +61,8 @@ Prompt = Annotated[str, StringConstraints(min_length=1, max_length=100_000, patt
 Description = Annotated[str, StringConstraints(max_length=2_000, pattern=_NO_NUL)]
 Note = Annotated[str, StringConstraints(min_length=1, max_length=20_000, pattern=_NO_NUL)]
 """These three are as long as the main model's tools take them."""
+Names = Annotated[list[Said], Field(max_length=1_000)]
+Entry = Annotated[dict[str, JsonValue], Field(max_length=100)]
 Search = Annotated[str, StringConstraints(max_length=500, pattern=_NO_NUL)]
 Whole = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
 Limit = Annotated[int, Field(ge=1, le=200), BeforeValidator(_whole)]
@@ -180,8 +182,8 @@ class NewAgentAsks(BodyAsks):
     name: Said
     system_prompt: Prompt
     description: Description = ""
-    tools: list[Said] = Field(default_factory=list)
-    skills: list[Said] = Field(default_factory=list)
+    tools: Names = Field(default_factory=list)
+    skills: Names = Field(default_factory=list)
     provider_id: Words = ""
     workdir: Words = ""
     protected: bool = False
@@ -194,8 +196,8 @@ class AgentChangeAsks(BodyAsks):
     name: Said
     system_prompt: Prompt | None = None
     description: Description | None = None
-    tools: list[Said] | None = None
-    skills: list[Said] | None = None
+    tools: Names | None = None
+    skills: Names | None = None
     provider_id: Words | None = None
     workdir: Words | None = None
 
@@ -259,7 +261,7 @@ class AnswerAsks(RunActionAsks):
 class SaveSettingsAsks(BodyAsks):
     """Settings by dotted key; those left out stay."""
 
-    values: dict[str, JsonValue]
+    values: Annotated[dict[str, JsonValue], Field(max_length=200)]
     revision: Said | None = None
     """As it was shown; left out or null: whatever stands there now is changed."""
 
@@ -267,6 +269,6 @@ class SaveSettingsAsks(BodyAsks):
 class SaveStaticAgentsAsks(BodyAsks):
     """All static agents of the configuration, in their order."""
 
-    items: list[dict[str, JsonValue]]
+    items: Annotated[list[Entry], Field(max_length=200)]
     revision: Said | None = None
     """As it was shown; left out or null: whatever stands there now is replaced."""

@@ -4,6 +4,7 @@ The message of an error is the core's own, in English; the page has texts of its
 """
 
 from collections.abc import Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -75,6 +76,11 @@ _FIELD_OF_REFERENCE: Mapping[str, str] = MappingProxyType(
 )
 
 
+_FIELDS_AT_MOST = 50
+_NAMED_AT_MOST = 5
+"""Errors of a request that its message names."""
+
+
 class ApiProblem(Exception):
     """A request that is refused."""
 
@@ -87,12 +93,12 @@ class ApiProblem(Exception):
             code: A name that stays.
             message: A sentence for people.
             status: Of HTTP, 400 or above.
-            fields: What is wrong with single keys of the request.
+            fields: What is wrong with single keys of the request; the first 50 are sent.
         """
         self.code = code
         self.message = message
         self.status = status
-        self.fields = dict(fields or {})
+        self.fields = dict(islice((fields or {}).items(), _FIELDS_AT_MOST))
         super().__init__(message)
 
     def answer(self) -> Answer:
@@ -140,7 +146,9 @@ def invalid_request(error: ValidationError) -> ApiProblem:
         ".".join(map(str, item["loc"])) or "body": f"{item['msg']}."
         for item in error.errors(include_url=False, include_context=False, include_input=False)
     }
-    named = "; ".join(f"{key}: {text}" for key, text in fields.items())
+    named = "; ".join(f"{key}: {text}" for key, text in islice(fields.items(), _NAMED_AT_MOST))
+    if (more := len(fields) - _NAMED_AT_MOST) > 0:
+        named += f" And {more} more."
     return ApiProblem(
         "invalid_argument",
         f"The request is not as it should be. {named}",

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 from ..manager.models import SessionId
 from ..manager.settings import StaticAgentSettings
 
+_NAMED_AT_MOST = 20
+
 type FieldRecord = Mapping[str, Any]
 """What a form needs to know of one setting; its shape is `replies_pages.SettingField`."""
 
@@ -23,7 +25,9 @@ class InvalidSettings(Exception):
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         self.fields = dict(fields)
-        super().__init__("Settings that may not be: " + ", ".join(sorted(self.fields)))
+        named = sorted(self.fields)
+        more = f" and {len(named) - _NAMED_AT_MOST} more" if len(named) > _NAMED_AT_MOST else ""
+        super().__init__("Settings that may not be: " + ", ".join(named[:_NAMED_AT_MOST]) + more)
 
 
 class SettingsChanged(Exception):

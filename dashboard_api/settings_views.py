@@ -22,6 +22,7 @@ from .replies_pages import (
 )
 
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
+_LEVELS_AT_MOST = 8
 _WHAT_FITS = "It takes texts without NUL characters and halves of surrogate pairs."
 
 
@@ -95,17 +96,25 @@ async def catalog(dashboard: Dashboard, asked: CatalogAsks) -> Choices:
 
 
 def _check_texts(values: Mapping[str, JsonValue]) -> None:
-    """Refuse texts that a file or a model does not take, wherever in a value they are."""
-    if wrong := {key: _WHAT_FITS for key, value in values.items() if _is_unfit(value)}:
+    """Refuse what a file or a model does not take, wherever in a value it is."""
+    problems = ((key, _problem_of(value)) for key, value in values.items())
+    if wrong := {key: problem for key, problem in problems if problem}:
         raise InvalidSettings(wrong)
 
 
-def _is_unfit(value: JsonValue) -> bool:
-    match value:
-        case str():
-            return _UNFIT.search(value) is not None
-        case list():
-            return any(map(_is_unfit, value))
-        case dict():
-            return any(map(_is_unfit, (*value, *value.values())))
-    return False
+def _problem_of(value: JsonValue) -> str:
+    level: list[JsonValue] = [value]
+    for _ in range(_LEVELS_AT_MOST):
+        below: list[JsonValue] = []
+        for each in level:
+            match each:
+                case str() if _UNFIT.search(each):
+                    return _WHAT_FITS
+                case list():
+                    below.extend(each)
+                case dict():
+                    below.extend((*each, *each.values()))
+        if not below:
+            return ""
+        level = below
+    return f"It takes {_LEVELS_AT_MOST} levels of lists and groups at most."

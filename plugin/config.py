@@ -41,6 +41,11 @@ They mean nothing here. At each load it would make a new password, hash it for u
 write the file, if there were none: so the schema has one that nobody sees
 (`AstrBotConfig.__init__` in core/config/astrbot_config.py, 4.26 and 4.29).
 """
+_ENTRIES_AT_MOST = 200
+_UNKNOWN_AT_MOST = 20
+"""Keys of a group that mean nothing and are told; there may be as many as a file can hold."""
+_LONGEST_COMPARED = 64
+"""Characters of such a key that are looked at for one that was meant."""
 _STRICT = frozenset({CustomFilterSettings})
 """Entries in which every key counts: a filter whose `denied` is mistyped would deny nothing."""
 
@@ -133,9 +138,11 @@ class _Reading:
             except Unusable as unusable:
                 found = type(raw[each.name]).__name__ if each.name in raw else ""
                 self._add(key, found, str(unusable), entry=self._entry)
-        for name in (each for each in raw if each not in hints):
-            if f"{prefix}{name}" not in _OF_ASTRBOT:
-                self._report_unknown(prefix, name, raw[name], tuple(hints))
+        unknown = [
+            each for each in raw if each not in hints and f"{prefix}{each}" not in _OF_ASTRBOT
+        ]
+        for name in unknown[:_UNKNOWN_AT_MOST]:
+            self._report_unknown(prefix, name, raw[name], tuple(hints))
         return values
 
     def report(self, key: str, value: object, accepted: str) -> None:
@@ -154,6 +161,8 @@ class _Reading:
         """Read a list of groups of one kind, each with a name of its own."""
         if not isinstance(raw, list | tuple):
             raise Unusable("a list of groups of settings")
+        if len(raw) > _ENTRIES_AT_MOST:
+            raise Unusable(f"a list of at most {_ENTRIES_AT_MOST} groups of settings")
         entries: list[Entry] = []
         names: set[str] = set()
         for number, each in enumerate(raw):
@@ -186,7 +195,7 @@ class _Reading:
     def _report_unknown(
         self, prefix: str, name: object, value: object, known: tuple[str, ...]
     ) -> None:
-        near = get_close_matches(str(name), known, n=1)
+        near = get_close_matches(str(name)[:_LONGEST_COMPARED], known, n=1)
         advice = f"Did you mean `{prefix}{near[0]}`?" if near else f"Known: {', '.join(known)}."
         found = type(value).__name__
         self._add(f"{prefix}{name}", found, advice, unknown=True, entry=self._strict)

@@ -221,3 +221,21 @@ _BY_HAND: dict[str, tuple[Any, Any]] = {
     "workdir_roots": (["/srv/one", "/srv/two"], ("/srv/one", "/srv/two")),
 }
 """Keys that do not take just any value of their type."""
+
+
+def test_of_many_keys_that_mean_nothing_the_first_are_told() -> None:
+    settings, problems = parse_settings({f"{number}" * 10_000: 1 for number in range(1, 100)})
+
+    assert settings == Settings()
+    assert len(problems) == 20
+
+
+def test_a_list_may_have_two_hundred_entries() -> None:
+    entries = [{"name": f"agent_{number}"} for number in range(201)]
+
+    most, none_wrong = parse_settings({"static_agents": entries[:200]})
+    none, problems = parse_settings({"static_agents": entries})
+
+    assert (len(most.static_agents), none_wrong) == (200, ())
+    assert none.static_agents == ()
+    assert "a list of at most 200 groups" in problems[0].text

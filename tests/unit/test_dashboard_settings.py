@@ -1,5 +1,6 @@
 """Settings, static agents and the catalog, as requests ask for them and save them."""
 
+import json
 from typing import Any
 
 import pytest
@@ -137,3 +138,37 @@ async def test_the_catalog_names_what_agents_can_be_made_of(
         "personas": ["pirate"],
         "filters": ["readonly", "full", "none"],
     }
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/static_agents/save", {"items": [{}] * 201}, "items"),
+        ("/static_agents/save", {"items": [dict.fromkeys(map(str, range(101)))]}, "items.0"),
+        ("/settings/save", {"values": dict.fromkeys(map(str, range(201)))}, "values"),
+        ("/settings/save", dict.fromkeys(map(str, range(101))), "body"),
+        ("/settings/save", {"values": {"deep": [[[[[[[["x"]]]]]]]]}}, "deep"),
+        ("/settings/save", {"values": {"deep": {"a": {"b": [{"c": [{"d": [[1]]}]}]}}}}, "deep"),
+    ],
+)
+async def test_more_than_any_form_sends_is_refused(
+    path: str, body: dict[str, Any], field: str, open_page: dashboard.OpenPage
+) -> None:
+    page = await open_page()
+
+    refused = await page.post_refused(path, **body)
+
+    assert (refused.status, refused.code) == (400, "invalid_argument")
+    assert list(refused.fields) == [field]
+    assert (page.settings.saved, page.settings.agents) == ({"enabled": True}, [])
+
+
+async def test_of_many_errors_the_first_are_told(open_page: dashboard.OpenPage) -> None:
+    page = await open_page()
+    body = json.dumps(dict.fromkeys(map(str, range(95)), 1)).encode()
+
+    answer = await page.api.answer("POST", "/settings/save", {}, body, "application/json")
+
+    error = answer.body["error"]
+    assert (answer.status, len(error["fields"])) == (400, 50)
+    assert error["message"].endswith(" And 91 more.")
