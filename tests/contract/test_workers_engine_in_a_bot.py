@@ -9,7 +9,7 @@ import pytest
 from astrbot_plugin_subagents.manager.models import RunId
 from astrbot_plugin_subagents.manager.workers.engine import Pace
 from support import stores, workforces
-from support.workforces import Crew
+from support.workforces import Crew, Worker
 
 pytestmark = [pytest.mark.postgres, stores.needs_server]
 crew = workforces.crew
@@ -50,10 +50,18 @@ async def test_an_error_in_one_run_keeps_no_other_from_being_executed(
     await ann.workforce.start(break_the_first)
 
     assert await ann.next_begun() == TWO
+    await _until_lost(ann, ONE)
     assert [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR] == [
         "Run one came to no end here"
     ]
     assert await ann.workforce.lost([ONE, TWO]) == [ONE]
+
+
+async def _until_lost(worker: Worker, run_id: RunId) -> None:
+    """Wait until nobody has the run in hand any more; that it ended is written behind its end."""
+    async with asyncio.timeout(workforces.LIMIT_SECONDS):
+        while run_id not in await worker.workforce.lost([run_id]):  # noqa: ASYNC110 # the server's
+            await asyncio.sleep(0.02)
 
 
 async def test_a_long_or_foreign_name_of_a_home_is_as_good_as_any(crew: Crew) -> None:
