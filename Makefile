@@ -34,7 +34,7 @@ ask: ## send one message to it (Q="..." DATA=.demo SESSION= TIMEOUT=300)
 doctor: ## look whether the store of a bot is sound (STORE=.../subagents.sqlite3)
 	$(PY) scripts/launch.py store_tool.py doctor "$$STORE"
 
-test: ## run all tests, about 12 minutes; the last line names what did not run
+test: ## run all tests, 10 to 18 minutes; the last line names what did not run
 	$(PY) scripts/run_tests.py
 
 unit: ## run the unit tests
@@ -43,8 +43,8 @@ unit: ## run the unit tests
 contract: ## run the contract tests
 	$(PY) scripts/run_tests.py contract
 
-host: ## run the tests with the oldest and the latest AstrBot
-	$(PY) scripts/run_tests.py host
+host: ## run all tests with AstrBot, with the oldest and the latest one
+	$(PY) scripts/run_tests.py host --thorough
 
 e2e: ## run the tests of the running whole
 	$(PY) scripts/run_tests.py e2e

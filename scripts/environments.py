@@ -25,6 +25,7 @@ from installing import SetupFailed, Work, install
 __all__ = ["DEV", "LATEST", "OLDEST", "ROOT", "Environment", "main", "prepare"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+UV: Final = "uv>=0.5,<1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,10 +160,9 @@ def locked(environment: Environment) -> Iterator[IO[str]]:
 
 def build(environment: Environment, requirements: Sequence[str], lock: IO[str]) -> None:
     """Install what is wanted, into a fresh environment where the present one cannot be trusted."""
-    uv = shutil.which("uv")
-    fresh = environment.unfinished_file.exists() or not is_usable(environment, uv)
+    fresh = environment.unfinished_file.exists() or not is_usable(environment)
     what = ", ".join(r for r in requirements if r.startswith("AstrBot")) or "the test tools"
-    say(environment, f"making it with {what}, takes minutes" if fresh else "updating it")
+    say(environment, f"making it with {what}, may take minutes" if fresh else "updating it")
     environment.unfinished_file.touch()
     with emptied(ROOT / ".venvs" / "tmp") as temporary:
         work = Work(
@@ -174,9 +174,39 @@ def build(environment: Environment, requirements: Sequence[str], lock: IO[str]) 
         work.log.write_text("")
         if fresh:
             install(work, [sys.executable, "-m", "venv", "--clear", str(environment.folder)])
-        install(work, [*installer(environment, uv), *requirements, "--editable", str(ROOT)])
+        install_all(work, environment, [*requirements, "--editable", str(ROOT)])
     if environment is DEV:
         link_package_name()
+
+
+def install_all(work: Work, environment: Environment, what: Sequence[str]) -> None:
+    """Install with uv, which takes seconds where pip takes minutes, and else with pip.
+
+    Pip may be configured for an index or for certificates of which uv knows nothing, so it has the
+    last word.
+    """
+    python = str(environment.python)
+    with contextlib.suppress(SetupFailed):
+        install(work, [find_uv(work), "pip", "install", "--python", python, *what])
+        return
+    install(work, [python, "-m", "pip", "install", "--no-input", "--progress-bar=off", *what])
+
+
+def find_uv(work: Work) -> str:
+    """Where uv is: the machine's own, or one that is brought into the clone.
+
+    Raises:
+        SetupFailed: There is none, and it cannot be brought.
+    """
+    if (found := shutil.which("uv")) is not None:
+        return found
+    folder = ROOT / ".venvs" / "uv"
+    program = folder / "bin" / "uv"
+    if not program.exists():
+        install(work, [sys.executable, "-m", "venv", "--clear", str(folder)])
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--no-input"]
+        install(work, [*pip, "--progress-bar=off", "--retries=1", "--only-binary=:all:", UV])
+    return str(program)
 
 
 @contextlib.contextmanager
@@ -190,7 +220,7 @@ def emptied(folder: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def is_usable(environment: Environment, uv: str | None) -> bool:
+def is_usable(environment: Environment) -> bool:
     """Whether an environment can be updated where it stands."""
     try:
         activate = (environment.folder / "bin" / "activate").read_text("utf-8")
@@ -198,22 +228,19 @@ def is_usable(environment: Environment, uv: str | None) -> bool:
         return False
     # Its scripts name the place where it was made; in a moved clone they no longer work.
     in_place = str(environment.folder) in activate
-    has_installer = uv is not None or (environment.folder / "bin" / "pip").exists()
-    return in_place and has_installer and runs(environment.python)
-
-
-def installer(environment: Environment, uv: str | None) -> list[str]:
-    """The command that installs into an environment: uv where it is at hand, else pip."""
-    if uv:
-        return [uv, "pip", "install", "--python", str(environment.python)]
-    return [str(environment.python), "-m", "pip", "install", "--no-input", "--progress-bar=off"]
+    has_pip = (environment.folder / "bin" / "pip").exists()
+    return in_place and has_pip and runs(environment.python)
 
 
 def clean_environment() -> dict[str, str]:
     """The environment variables for the installers, without what would lead them elsewhere."""
     confusing = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_TARGET", "PIP_USER", "PIP_PREFIX"}
     kept = {name: value for name, value in os.environ.items() if name not in confusing}
-    return kept | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUNBUFFERED": "1"}
+    return kept | {
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PYTHONUNBUFFERED": "1",
+        "UV_CACHE_DIR": str(ROOT / ".venvs" / "cache"),
+    }
 
 
 def link_package_name() -> None:

@@ -1,6 +1,7 @@
 """Runs every kind of test, each in its environment, and sums up what ran and what did not.
 
-The kinds are the folders under ``tests``. Host tests run once per AstrBot. Each part is a pytest
+The kinds are the folders under ``tests``. Host tests run with the newest AstrBot, and those of what
+differs between its versions with the oldest one as well. Each part is a pytest
 process of its own, since one process can load the plugin under one name only and can boot one
 AstrBot only. Without arguments all parts run; ``run_tests.py unit contract`` runs those kinds.
 With ``--strict``, as in CI, the whole fails if any test that exists did not run.
@@ -18,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from environments import DEV, LATEST, OLDEST, ROOT, Environment, prepare
@@ -41,8 +43,30 @@ OTHER_PROCESSES: Final = (
     "test_scenario_restart_in_the_middle.py",
     "test_store_two_bots.py",
 )
-"""Host tests that start AstrBot as processes of its own, which takes half of the time: only the
-newest one. What differs between the versions is in process, and the other tests see it."""
+"""Host tests that start AstrBot as processes of its own: a part by themselves, the newest one."""
+WITH_OLDEST: Final = (
+    "test_dashboard_actions.py",
+    "test_dashboard_webui.py",
+    "test_delivery_ends.py",
+    "test_images.py",
+    "test_plugin_additions.py",
+    "test_plugin_config.py",
+    "test_plugin_lifecycle.py",
+    "test_plugin_runs.py",
+    "test_plugin_switch.py",
+    "test_plugin_toolset.py",
+    "test_plugin_turns.py",
+    "test_prefix_cache.py",
+    "test_scenario_group.py",
+    "test_scenario_mixed.py",
+    "test_static_core.py",
+    "test_stopping.py",
+    "test_task_watched.py",
+    "test_wake_ups.py",
+)
+"""Host tests of what AstrBot's versions differ in, or may: how it loads the plugin, builds a turn,
+hooks, stops, sends and serves pages. They run with the oldest one as well; with ``--thorough`` all
+do. The contract of its runner (``tests/contract/adapter``) is held with both in any case."""
 SOME_FAILED: Final = 1
 NO_TESTS_COLLECTED: Final = 5
 """Pytest's exit codes."""
@@ -56,10 +80,14 @@ class Part:
     """The folder under ``tests``."""
     within: str = ""
     """The folder in that one; "" is all of it."""
+    files: tuple[str, ...] = ()
+    """Those in the folder that are meant; none: all."""
     environment: Environment
     options: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     """The plugins to load; none: all that are installed."""
+    what: str = ""
+    """What the output says besides of a part of a kind."""
     stage: int
     """Parts of one stage may run at the same time; a stage begins when the one before has ended."""
     lane: str
@@ -68,47 +96,70 @@ class Part:
     @property
     def title(self) -> str:
         """How the output calls it."""
-        return f"{self.kind} {self.environment.title}"
+        return " ".join(filter(None, (self.kind, self.what, self.environment.title)))
+
+    @property
+    def notes(self) -> Path:
+        """The file in which `count_tests` takes down what became of each test."""
+        name = "-".join(filter(None, (self.kind, self.within, self.what, self.environment.group)))
+        return ROOT / ".cache" / "tests" / f"{name.replace(' ', '-')}.jsonl"
 
     @property
     def command(self) -> list[str]:
         """What starts it."""
         plugins = [f"-p{plugin}" for plugin in ("count_tests", *self.plugins)]
         options = (*plugins, "--continue-on-collection-errors", *self.options)
-        folder = f"tests/{self.kind}/{self.within}"
-        return [str(self.environment.python), "-m", "pytest", *options, folder]
+        folder = "/".join(filter(None, ("tests", self.kind, self.within)))
+        places = [f"{folder}/{each}" for each in self.files] or [folder]
+        return [str(self.environment.python), "-m", "pytest", *options, *places]
 
 
-def parts() -> Iterator[Part]:
-    """All parts, the fast ones first."""
+LENIENT: Final = ("-W", "default")
+"""With AstrBot other people's code runs, and what it warns of is not ours to mend."""
+
+
+def parts(*, thorough: bool = False) -> Iterator[Part]:
+    """All parts: first the fast one, then two lanes that take about equally long.
+
+    Args:
+        thorough: Whether all host tests run with the oldest AstrBot, too.
+    """
     yield Part(
         kind="unit", environment=DEV, options=SHARED_OUT, plugins=PLUGINS, stage=1, lane="core"
     )
-    options: tuple[str, ...] = ("-m", "not host")
-    yield Part(kind="contract", environment=DEV, options=options, stage=2, lane="core")
-    # Other people's code runs in the rest, and what it warns of is not ours to mend.
-    lenient = ("-W", "default")
     # Beside the contract tests: of two AstrBots and a browser one would be starved.
-    yield Part(kind="browser", environment=LATEST, options=lenient, stage=2, lane="browser")
-    for environment, left_out in ((OLDEST, OTHER_PROCESSES), (LATEST, ())):
+    yield Part(kind="browser", environment=LATEST, options=LENIENT, stage=2, lane="one")
+    yield Part(kind="contract", environment=DEV, options=("-m", "not host"), stage=2, lane="two")
+    for environment, lane in ((LATEST, "one"), (OLDEST, "two")):
         # not all contract tests: the others need packages that these environments lack
         yield Part(
             kind="contract",
             within="adapter",
             environment=environment,
-            options=lenient,
-            stage=3,
-            lane=environment.group,
+            options=LENIENT,
+            stage=2,
+            lane=lane,
         )
-        yield Part(
-            kind="host",
-            environment=environment,
-            options=(*lenient, *(f"--ignore=tests/host/{each}" for each in left_out)),
-            stage=3,
-            lane=environment.group,
-        )
-    # behind the shorter of the two
-    yield Part(kind="e2e", environment=LATEST, options=lenient, stage=3, lane=OLDEST.group)
+    left_out = tuple(f"--ignore=tests/host/{each}" for each in OTHER_PROCESSES)
+    yield Part(kind="host", environment=LATEST, options=(*LENIENT, *left_out), stage=2, lane="one")
+    yield Part(
+        kind="host",
+        environment=OLDEST,
+        files=() if thorough else WITH_OLDEST,
+        options=(*LENIENT, *left_out),
+        stage=2,
+        lane="two",
+    )
+    yield Part(
+        kind="host",
+        what="restarts",
+        environment=LATEST,
+        files=OTHER_PROCESSES,
+        options=LENIENT,
+        stage=2,
+        lane="two",
+    )
+    yield Part(kind="e2e", environment=LATEST, options=LENIENT, stage=2, lane="two")
 
 
 def stages(chosen: Sequence[Part]) -> Iterator[list[list[Part]]]:
@@ -158,7 +209,7 @@ class Runner:
         """
         if not aside:
             print(f"\n== {part.title} ==", flush=True)
-        file = ROOT / ".cache" / "tests" / f"{part.kind}-{part.environment.group}.jsonl"
+        file = part.notes
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("")
         ours = {
@@ -245,8 +296,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("kinds", nargs="*", help="folders under tests; none: all")
     parser.add_argument("--strict", action="store_true", help="fail if a test did not run")
+    parser.add_argument(
+        "--thorough", action="store_true", help="all host tests with the oldest AstrBot, too"
+    )
     arguments = parser.parse_args()
-    chosen = [part for part in parts() if not arguments.kinds or part.kind in arguments.kinds]
+    all_parts = parts(thorough=arguments.thorough)
+    chosen = [part for part in all_parts if not arguments.kinds or part.kind in arguments.kinds]
     if not chosen:
         parser.error(f"there are no tests of the kind {', '.join(arguments.kinds)}")
     signal.signal(signal.SIGTERM, interrupt)

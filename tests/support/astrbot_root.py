@@ -4,9 +4,11 @@ It imports no AstrBot and starts none; `astrbot_host` and `astrbot_process` do. 
 read by AstrBot 4.26 and 4.29 alike, which keep some settings in different places.
 """
 
+import compileall
 import copy
 import hashlib
 import json
+import py_compile
 import shutil
 import tomllib
 from dataclasses import dataclass, field
@@ -110,6 +112,10 @@ class AstrBotRoot:
         for name in (*_package_folders(), *_PAGE_FOLDERS):
             if (_REPOSITORY / name).is_dir():
                 shutil.copytree(_REPOSITORY / name, target / name, ignore=_WASTE)
+        # Nothing writes bytecode in a test (see `astrbot_host.boot`), and each loading of the
+        # plugin would compile it all again. The source is compared, so a changed file counts.
+        checked = py_compile.PycInvalidationMode.CHECKED_HASH
+        compileall.compile_dir(target, quiet=1, invalidation_mode=checked)
         self.configure_plugin(config or {})
 
     def configure_plugin(self, config: dict[str, Any]) -> None:
