@@ -20,12 +20,15 @@ from ..manager.services import Services
 from ..manager.store.protocol import Store
 from ..manager.stored_event import StoredEvent
 from .asks import EventsAsks
+from .errors import ApiProblem
 from .shaping import event_row
 
 logger = logging.getLogger(__name__)
 
 PING_SECONDS = 15.0
 LOOK_SECONDS = 2.0
+_STREAMS_AT_MOST = 100
+"""Each looks into the store every two seconds."""
 _PAGE = 100
 """Events of one chunk."""
 
@@ -47,7 +50,14 @@ class EventStreams:
         self._is_closed = False
 
     def open(self, asked: EventsAsks) -> AsyncGenerator[str]:
-        """A new stream; it begins with its first chunk and ends when it is closed, or all are."""
+        """A new stream; it begins with its first chunk and ends when it is closed, or all are.
+
+        Raises:
+            ApiProblem: There are too many.
+        """
+        if len(self._streams) >= _STREAMS_AT_MOST:
+            text = "Too many pages of the dashboard are open: close some."
+            raise ApiProblem("too_many_streams", text, status=503)
         return self._read(_Stream(asked, self._store))
 
     def close(self) -> None:

@@ -121,8 +121,8 @@ class Sessions:
         """What `open` gives; None: another process looks after the session now."""
         return await self.open(session) if await self._team.is_ours(session) else None
 
-    async def open_for_turn(self, session: SessionId) -> SubAgentManager:
-        """What `open` gives, for a turn that begins here.
+    async def open_here(self, session: SessionId) -> SubAgentManager:
+        """What `open` gives, for a message that came to this process: a turn or a command.
 
         From now on the session is looked after here, if another process has done it until now.
 

@@ -75,7 +75,7 @@ class Commands:
         if handler is None:
             return say("command.unknown", verb=shortened(verb, _NAME), verbs=", ".join(_VERBS))
         try:
-            manager = await self._sessions.open(session)
+            manager = await self._sessions.open_here(session)
             if not manager.settings.enabled:
                 return say("command.off")
             # before the first turn since a start nobody else has told the session of them

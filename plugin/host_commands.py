@@ -57,7 +57,7 @@ class HostCommands:
         event.set_extra(_MARK, None)
         session = SessionId(event.unified_msg_origin)
         try:
-            manager = await self._sessions.open(session)
+            manager = await self._sessions.open_here(session)
             forgotten = await manager.forgetting.forget(asker_of(event))
         except SubAgentError as error:
             logger.error("The reset of %s did not reach its sub-agents: %s", session, error)
@@ -67,7 +67,7 @@ class HostCommands:
 
     async def _stop(self, event: AstrMessageEvent, session: SessionId) -> None:
         try:
-            manager = await self._sessions.open(session)
+            manager = await self._sessions.open_here(session)
             manager.errands.hold(asker_of(event))
             stopped = await manager.stopping.stop_all_of(asker_of(event), StopReason.USER)
         except SubAgentError as error:

@@ -111,7 +111,7 @@ class Turns:
             handle=handle,
             message="" if errand is not None else event.message_str,
         )
-        manager = await self._sessions.open_for_turn(turn.session)
+        manager = await self._sessions.open_here(turn.session)
         if self._closed:
             return
         event.set_extra(_MARK, turn.turn_id)

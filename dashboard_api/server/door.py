@@ -3,6 +3,7 @@
 Not the API: what stands behind the door is `site.py`.
 """
 
+import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
@@ -19,6 +20,8 @@ API = "/api/"
 _OPEN = frozenset({"/api/account", "/api/login"})
 """What somebody needs who has not signed in."""
 _JSON = "application/json"
+_BODY_SECONDS = 30.0
+"""A body that takes longer would keep its connection for as long as somebody likes."""
 
 type _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -49,6 +52,8 @@ class Door:
             return problem("too_large", "A request may have 1 MiB at most.", status=413)
         except web.HTTPException as error:
             return _said(error)
+        except (ConnectionError, web.RequestPayloadError):
+            return problem("broken_off", "The request broke off.", status=400)
         except Exception:
             # The web's edge: whatever goes wrong inside is told to the log, not to a stranger.
             logger.exception("Answering %s %s failed", request.method, request.path)
@@ -57,6 +62,10 @@ class Door:
     def is_in(self, request: web.Request) -> bool:
         """Whether the request's browser has signed in."""
         return self._sign_ins.is_signed_in(request.cookies.get(self._cookie, ""))
+
+    def stays_in(self, request: web.Request) -> bool:
+        """What `is_in` says, of what goes on by itself, which keeps nobody signed in."""
+        return self._sign_ins.is_open(request.cookies.get(self._cookie, ""))
 
     def _refused(self, request: web.Request) -> web.Response | None:
         if not self._names.has(request.headers.get("Host", "")):
@@ -77,7 +86,7 @@ class Door:
     async def _login(self, request: web.Request) -> web.Response:
         if request.content_type != _JSON:
             return problem("not_json", f"The body is to be {_JSON}.", status=415)
-        token = _token(await request.read())
+        token = _token(await body_of(request))
         if token is None:
             return problem("invalid_argument", 'The body is to be {"token": "..."}.', status=400)
         address = request.remote or ""
@@ -108,6 +117,20 @@ class Door:
         return signed_out
 
 
+async def body_of(request: web.Request) -> bytes:
+    """The whole body of a request.
+
+    Raises:
+        HTTPRequestTimeout: It comes too slowly.
+        HTTPRequestEntityTooLarge: It is too long.
+    """
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            return await request.read()
+    except TimeoutError:
+        raise web.HTTPRequestTimeout from None
+
+
 def _token(body: bytes) -> str | None:
     """The token in the body of a login; None when the body is another one."""
     try:
@@ -117,11 +140,14 @@ def _token(body: bytes) -> str | None:
     if not isinstance(sent, dict) or sent.keys() != {"token"}:
         return None
     token = sent["token"]
-    return token if isinstance(token, str) else None
+    # the setting is read without spaces at its ends as well
+    return token.strip() if isinstance(token, str) else None
 
 
 def _said(error: web.HTTPException) -> web.Response:
     """What aiohttp refuses by itself, in the API's form."""
-    code = {404: "not_found", 405: "method_not_allowed"}.get(error.status, "invalid_argument")
+    code = {404: "not_found", 405: "method_not_allowed", 408: "too_slow"}.get(
+        error.status, "invalid_argument"
+    )
     headers = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else None
     return problem(code, f"{error.reason}.", status=error.status, headers=headers)

@@ -52,7 +52,10 @@ class PageFiles:
         content_type = _TYPES.get(Path(parts[-1]).suffix.lower())
         if content_type is None:
             return None
-        file = self._folder.joinpath(*parts).resolve()
-        if not file.is_relative_to(self._folder) or not file.is_file():
+        try:
+            file = self._folder.joinpath(*parts).resolve()
+            is_there = file.is_relative_to(self._folder) and file.is_file()
+        except OSError:
+            # a path that no file system takes, being too long
             return None
-        return file, content_type
+        return (file, content_type) if is_there else None

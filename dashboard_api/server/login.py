@@ -89,15 +89,23 @@ class SignIns:
 
     def is_signed_in(self, session: str) -> bool:
         """Whether a session is open; asking keeps it so."""
-        found = self._signed_in.pop(session, None)
-        now = self._clock.monotonic()
-        if found is None or now - found.used >= IDLE_SECONDS:
+        if not self.is_open(session):
             return False
-        if now - found.since >= LONGEST_SECONDS:
-            return False
-        found.used = now
+        found = self._signed_in.pop(session)
+        found.used = self._clock.monotonic()
         self._signed_in[session] = found
         return True
+
+    def is_open(self, session: str) -> bool:
+        """Whether a session is open; asking does not keep it so."""
+        found = self._signed_in.get(session)
+        if found is None:
+            return False
+        now = self._clock.monotonic()
+        if now - found.used < IDLE_SECONDS and now - found.since < LONGEST_SECONDS:
+            return True
+        del self._signed_in[session]
+        return False
 
     def sign_out(self, session: str) -> None:
         """End a session; one that is not open stays so."""

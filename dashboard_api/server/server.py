@@ -7,7 +7,7 @@ behind a proxy that adds https.
 import asyncio
 import errno
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiohttp import web
@@ -15,7 +15,7 @@ from aiohttp import web
 from ...manager.host import Clock
 from ..errors import ApiProblem
 from .addresses import Names
-from .door import API, Door
+from .door import API, Door, body_of
 from .files import PageFiles
 from .login import LoginLimiter, SignIns
 from .port import Served
@@ -38,7 +38,7 @@ class Place:
     host: str
     port: int
     """0 is any free one."""
-    token: str
+    token: str = field(repr=False)
     """Not empty."""
 
 
@@ -108,7 +108,7 @@ class DashboardServer:
             request.method,
             f"/{request.match_info['path']}",
             dict(request.query.items()),
-            await request.read(),
+            await body_of(request),
             request.content_type if "Content-Type" in request.headers else None,
         )
         return reply(answer.body, status=answer.status)
@@ -143,7 +143,7 @@ class DashboardServer:
                 await response.prepare(request)
                 await response.write(first.encode())
                 async for chunk in chunks:
-                    if not self._door.is_in(request):
+                    if not self._door.stays_in(request):
                         break
                     await response.write(chunk.encode())
         except ConnectionError:

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.async_api import Browser, expect
@@ -118,7 +119,7 @@ BROKEN = {"name": "sage", "skills": 5, "description": "Knows more.", "tols": []}
 async def test_a_static_sub_agent_that_cannot_be_used_is_shown_kept_and_mended(
     browser: Browser, tmp_path: Path, witness: Witness
 ) -> None:
-    config = {"static_agents": [{"name": "poet"}, dict(BROKEN)]}
+    config: dict[str, Any] = {"static_agents": [{"name": "poet"}, dict(BROKEN)]}
     async with staged(tmp_path, **config) as stage:
         async with stage.opened(browser, witness, at="agents") as page:
             sage = page.get_by_role("listitem").filter(has_text="sage")
@@ -179,7 +180,7 @@ async def test_a_tool_filter_with_a_mistyped_key_is_told_and_kept(
     browser: Browser, tmp_path: Path, witness: Witness
 ) -> None:
     typo = {"name": "safe", "denid": ["shell"]}
-    config = {"task": {"custom_filters": [dict(typo), {"name": "mine"}]}}
+    config: dict[str, Any] = {"task": {"custom_filters": [dict(typo), {"name": "mine"}]}}
     async with staged(tmp_path, **config) as stage:
         async with stage.opened(browser, witness, at="settings") as page:
             safe = page.get_by_role("group", name="safe")

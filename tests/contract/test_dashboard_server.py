@@ -180,6 +180,15 @@ async def test_what_is_not_the_token_signs_nobody_in(
     assert "Set-Cookie" not in response.headers
 
 
+async def test_spaces_around_the_token_do_not_count(door: Site) -> None:
+    body = {"token": f" {TOKEN}\n"}
+    async with (
+        door.visitor(signed_in=False) as client,
+        client.post("/api/login", json=body) as response,
+    ):
+        assert response.status == 200
+
+
 async def test_a_form_of_another_site_cannot_sign_in(door: Site) -> None:
     async with (
         door.visitor(signed_in=False) as client,

@@ -84,7 +84,7 @@ class Process(Core):
     @override
     async def turn(self, owner: str = "alice", *, session: str = "chat", **more: bool) -> Turn:
         """A turn of a user that has begun: the session is this process's from now on."""
-        await self.sessions.open_for_turn(SessionId(session))
+        await self.sessions.open_here(SessionId(session))
         return await super().turn(owner, session=session, **more)
 
     async def begin(self, turn: Turn, *tasks: str, agent: str = "ann") -> list[str]:

@@ -126,7 +126,7 @@ async def live(folder: Path, address: str, life: int, seed: str, home: str) -> N
     host.up.set()
     if life == 0:
         for chat in CHATS:
-            await begin(await sessions.open_for_turn(SessionId(chat)), traces)
+            await begin(await sessions.open_here(SessionId(chat)), traces)
     await sessions.courier.start()
     sys.stdout.write("at work\n")
     sys.stdout.flush()

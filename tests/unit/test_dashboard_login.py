@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from astrbot_plugin_subagents.dashboard_api.server import Place
 from astrbot_plugin_subagents.dashboard_api.server.login import (
     FAILURES_IN_ALL,
     FAILURES_PER_ADDRESS,
@@ -96,6 +97,23 @@ def test_who_is_away_for_long_is_signed_out_and_who_is_not_stays() -> None:
 
     assert not sign_ins.is_signed_in(away)
     assert sign_ins.is_signed_in(here)
+
+
+def test_what_goes_on_by_itself_keeps_nobody_signed_in() -> None:
+    clock = FakeClock()
+    sign_ins = SignIns(TOKEN, clock)
+    session = sign_ins.sign_in(TOKEN) or ""
+
+    clock.advance(IDLE_SECONDS - 1)
+    assert sign_ins.is_open(session)
+    clock.advance(1)
+
+    assert not sign_ins.is_open(session)
+    assert not sign_ins.is_signed_in(session)
+
+
+def test_where_a_server_is_tells_no_token() -> None:
+    assert TOKEN not in repr(Place(host="127.0.0.1", port=1, token=TOKEN))
 
 
 def test_everybody_signs_in_anew_after_a_week() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 
 import pytest
 
@@ -314,3 +314,17 @@ async def test_a_change_of_the_board_is_told(open_page: dashboard.OpenPage) -> N
         (event,) = await reader.events()
 
     assert (event["kind"], event["payload"]) == ("board.changed", {})
+
+
+async def test_more_streams_than_anybody_needs_are_refused(open_page: dashboard.OpenPage) -> None:
+    page = await open_page()
+    async with AsyncExitStack() as stack:
+        for _ in range(100):
+            await stack.enter_async_context(page.reader())
+
+        with pytest.raises(ApiProblem) as refused:
+            page.api.stream({}, None)
+
+    assert (refused.value.status, refused.value.code) == (503, "too_many_streams")
+    async with page.reader() as reader:
+        assert reader.first == ": ping\n\n"

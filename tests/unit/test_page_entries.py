@@ -13,7 +13,7 @@ from support.settings_desk import Desk
 POET = {"name": "poet", "tools": ["*"]}
 BROKEN = {"name": "sage", "skills": 5, "system_prompt": "Be wise.", "tols": []}
 NO_ENTRY = "just a text"
-FILTERS = [{"name": "safe", "denid": ["shell"]}, {"name": "mine"}]
+FILTERS: list[dict[str, Any]] = [{"name": "safe", "denid": ["shell"]}, {"name": "mine"}]
 
 
 def an_agent(desk: Desk, name: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import asyncio
 
 from astrbot_plugin_subagents.manager import Asker, RunState, StopReason
 from astrbot_plugin_subagents.manager.messenger import Way
-from astrbot_plugin_subagents.manager.models import DeliveryState, OwnerId, RunId
+from astrbot_plugin_subagents.manager.models import DeliveryState, OwnerId, RunId, SessionId
 from support import fleet as fleets
 from support.asking import QUESTION
 from support.core import LONG, settled
@@ -54,6 +54,20 @@ async def test_a_run_is_cancelled_where_it_is_executed(fleet: Fleet) -> None:
     assert home.states(run_id) == [QUEUED, RUNNING, CANCELLED]
     assert fleet.exchange.jobs == []
     assert await fleet.inner.take_orders(RunId(run_id)) == []
+
+
+async def test_a_command_that_comes_to_another_process_reaches_the_chats_runs(fleet: Fleet) -> None:
+    _, home, run_id = await at_work(fleet)
+    other = await fleet.process(OTHER)
+
+    manager = await other.sessions.open_here(SessionId("chat"))
+    stopped = await manager.stopping.stop_all_of(ALICE, StopReason.USER)
+    await settled()
+
+    assert [run.run_id for run in stopped] == [run_id]
+    assert (await fleet.row(run_id)).state is CANCELLED
+    assert await fleet.inner.home_of(SessionId("chat")) == OTHER
+    assert home.sessions.loaded(SessionId("chat")) is None
 
 
 async def test_a_process_that_does_not_obey_loses_the_run_after_a_while(fleet: Fleet) -> None:
