@@ -131,3 +131,38 @@ def test_each_vendored_library_stands_in_the_table_with_its_licence() -> None:
 
     assert [name for name in (*names, *licences) if f"`{name}`" not in table] == []
     assert len(licences) >= len(names)
+
+
+EXPORTED = re.compile(r"^export (?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
+FROM_ELSEWHERE = re.compile(r"import \{([^}]*)\}")
+
+
+@pytest.mark.parametrize("file", SCRIPTS, ids=lambda file: file.relative_to(PAGE).as_posix())
+def test_a_module_imports_what_it_uses_of_others(file: Path) -> None:
+    code = code_of(file)
+    imported = {
+        name.split(" as ")[-1].strip()
+        for names in FROM_ELSEWHERE.findall(code)
+        for name in names.split(",")
+    }
+    exported = {name for each in SCRIPTS for name in EXPORTED.findall(code_of(each))}
+
+    used = {name for name in exported - imported if _is_used(name, code)}
+
+    assert {name for name in used if not _is_made(name, code)} == set()
+
+
+def _is_used(name: str, code: str) -> bool:
+    """Whether a name is called, asked for a member, or used as a component."""
+    return re.search(rf"(?<![.\w\"'`-]){name}\s*[.(]|<\$\{{{name}\}}", code) is not None
+
+
+def _is_made(name: str, code: str) -> bool:
+    """Whether a module has something of its own by a name: a variable, an argument, a method."""
+    made = (
+        rf"(?:const|let|function|class) {name}\b",
+        rf"[{{,(]\s*{name}\s*[,}})=:]",
+        rf"\b{name}\s*=>",
+        rf"^\s+(?:async )?{name}\([^)]*\) \{{",
+    )
+    return re.search("|".join(made), code, re.MULTILINE) is not None

@@ -5,6 +5,7 @@
 
 import { computed, html, nextTick, onMounted, onUnmounted, ref, shallowRef, watch } from "../../app/vue.js";
 import { useApp } from "../../app/services.js";
+import { UNDER_WAY } from "../../app/runs.js";
 import { GanttArrows } from "./gantt_arrows.js";
 import { GanttBars, GanttName } from "./gantt_row.js";
 import { GanttTip } from "./gantt_tip.js";
