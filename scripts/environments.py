@@ -187,7 +187,8 @@ def install_all(work: Work, environment: Environment, what: Sequence[str]) -> No
     """
     python = str(environment.python)
     with contextlib.suppress(SetupFailed):
-        install(work, [find_uv(work), "pip", "install", "--python", python, *what])
+        uv = [find_uv(work), "pip", "install", "--compile-bytecode", "--python", python]
+        install(work, [*uv, *what])
         return
     install(work, [python, "-m", "pip", "install", "--no-input", "--progress-bar=off", *what])
 

@@ -19,6 +19,7 @@ class Plugins:
     def __init__(self, manager: Any, root: AstrBotRoot) -> None:
         self._manager = manager
         self._root = root
+        self._is_configured = False
 
     @property
     def ours(self) -> Any:
@@ -73,8 +74,19 @@ class Plugins:
         """
         if config is not None:
             self._root.configure_plugin(config)
+        if name == PLUGIN_NAME:
+            self._is_configured = False
         await self._manager.reload(name)
         self.check()
+
+    def restore_later(self) -> None:
+        """Note that our plugin has a test's configuration that nobody needs any more."""
+        self._is_configured = True
+
+    async def restore(self) -> None:
+        """Load our plugin with its defaults if that was put off."""
+        if self._is_configured:
+            await self.reload(config={})
 
     async def disable(self, name: str = PLUGIN_NAME) -> None:
         """Switch a plugin off; it stays installed."""

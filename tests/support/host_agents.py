@@ -10,12 +10,16 @@ from .astrbot_host import Bot
 
 @asynccontextmanager
 async def plugin_config(bot: Bot, **config: Any) -> AsyncIterator[None]:
-    """Reload the plugin with a configuration, and without one in the end."""
+    """Reload the plugin with a configuration, for the rest of the test.
+
+    The next test has it without one, see the fixture `bot`; a block in the middle of a test takes
+    the configuration back itself.
+    """
     await bot.plugins.reload(config=config)
     try:
         yield
     finally:
-        await bot.plugins.reload(config={})
+        bot.plugins.restore_later()
 
 
 @asynccontextmanager

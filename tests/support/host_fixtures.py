@@ -16,6 +16,7 @@ import pytest_asyncio
 from . import sample_plugins
 from .astrbot_host import Bot, boot
 from .astrbot_root import AstrBotRoot
+from .host_agents import plugin_config
 from .leftovers import close_leftovers
 from .script import Script
 from .scripted_model import ScriptedModel
@@ -76,6 +77,9 @@ async def bot(
     """Give the test the AstrBot, with a chat of its own and the settings it booted with."""
     if astrbot.booted_with_plugin is not with_plugin:
         pytest.fail("this AstrBot booted for other tests: run this folder by itself")
+    # A reload takes a second: it is spared where the test begins with another one.
+    if plugin_config.__name__ not in request.function.__code__.co_names:
+        await astrbot.plugins.restore()
     astrbot.session = re.sub(r"\W+", "_", request.node.name)
     astrbot.errors.clear()
     yield astrbot

@@ -11,7 +11,7 @@ from typing import Any
 
 from .astrbot_host import Bot
 
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 30.0
 
 
 class PluginEvents:

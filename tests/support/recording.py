@@ -13,7 +13,7 @@ from astrbot_plugin_subagents.manager.host import (
 )
 from astrbot_plugin_subagents.manager.models import MessageBody, Usage
 
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 30.0
 
 
 class Recording:

@@ -18,7 +18,7 @@ from .replies import Step, play, say
 type Matcher = Callable[[ChatRequest], bool]
 
 MAIN = "main"
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 30.0
 
 # A main agent has our tools, or else the prompt of AstrBot's default persona or of its WebUI.
 _MAIN_TOOL = "create_subagent"

@@ -18,7 +18,7 @@ import aiohttp
 from .astrbot_host import Bot
 from .astrbot_root import PASSWORD, PLUGIN_NAME, USER
 
-_SECONDS = 10.0
+_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
