@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from support.astrbot_host import Bot
 from support.replies import after, call, say
-from support.script import Script
+from support.script import Script, said
 from support.webui_inside import WebUiInside, webui_inside
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="session")]
@@ -75,6 +75,7 @@ async def test_a_sub_agent_is_edited_and_a_task_is_stopped_and_done_once_more(
         then=say("there it is"),
     )
     model.child("digger", after(gate, say("too late")), say("A hole."))
+    model.role("told", said("A hole."), then=say("there it is"))
     await bot.say("dig")
     await model.reached("digger")
     (run,) = (await webui.get("runs", session=umo, state="running")).body["items"]
@@ -89,6 +90,8 @@ async def test_a_sub_agent_is_edited_and_a_task_is_stopped_and_done_once_more(
     again = await webui.post("runs/retry", {"session": umo, "run_id": run["run_id"]})
     gate.set()
     last = await model.reached("digger", 2)
+    # else it would wake the chat in the middle of another test
+    await model.reached("told")
     await model.idle()
 
     assert (busy.status, stopped.body["state"]) == (409, "cancelled")
