@@ -29,6 +29,9 @@ from .workers.team import Alone, Team
 
 logger = logging.getLogger(__name__)
 
+_TAKEN_UP_AT_MOST = 10_000
+"""Unfinished runs of a session that comes here; nobody has so many."""
+
 LOADED_AT_MOST = 256
 """Idle sessions beyond this many leave memory, the longest unused first."""
 
@@ -135,7 +138,11 @@ class Sessions:
         # what stands in memory is from before the other process had it
         self.moved_out(session)
         manager = await self.open(session)
-        for run in await self._services.store.list_runs(session, states=UNFINISHED):
+        unfinished = await self._services.store.list_runs(
+            session, states=UNFINISHED, limit=_TAKEN_UP_AT_MOST
+        )
+        # those of one agent begin in the order in which they were asked for
+        for run in reversed(unfinished):
             await self.take_up(run)
         return manager
 

@@ -10,7 +10,7 @@ from astrbot.api import FunctionTool, logger
 from astrbot.api.star import Context
 from astrbot.core.agent.handoff import HandoffTool
 
-from ..manager import RunState, Sessions, Settings
+from ..manager import Sessions, Settings
 from ..manager.events import Event, EventBus, RunChanged
 from ..manager.names import name_key, transfer_tool_name
 from ..manager.settings import StaticAgentSettings
@@ -90,7 +90,8 @@ class TakenUpRuns:
         self._unsubscribe()
 
     def _look_at(self, happened: Event) -> None:
-        if not isinstance(happened, RunChanged) or happened.run.state is not RunState.QUEUED:
+        # one that is executed here at once, or elsewhere, is never told as queued
+        if not isinstance(happened, RunChanged) or happened.run.is_over:
             return
         manager = self._sessions.loaded(happened.session)
         if manager is not None and happened.run.agent not in {

@@ -59,6 +59,9 @@ class Execution:
         self._ending = False
         self._answered = ""
         self._told: list[str] = []
+        self.keeps_place = False
+        """Whether somebody else sees to its place in the line: where it ends here it may go on
+        elsewhere, and what waits for its agent may not begin."""
         self.has_all_its_time = False
         """Whether its time limit counts from now: how long the bot was down is not known."""
         self.asking = Asking(ports.clock)
@@ -134,7 +137,8 @@ class Execution:
 
     def let_go(self) -> None:
         """Its task is over, even if it never began: nobody may wait for it any more."""
-        self._ports.line.leave(self._run.run_id)
+        if not self.keeps_place:
+            self._ports.line.leave(self._run.run_id)
         if not self.done.done():
             self.done.cancel()
 

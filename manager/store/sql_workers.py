@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, or_, select, update
 
 from ..models import Run, RunId, SessionId
 from ..run_order import RunOrder
@@ -19,7 +19,7 @@ _HOME = select(session.c.home).where(session.c.session == _OF_SESSION)
 # Two processes that move it at the same time do it one after the other.
 _HOME_NOW = _HOME.with_for_update()
 _MOVE = update(session).where(session.c.session == _OF_SESSION)
-_ADOPT = update(session).where(session.c.home.is_(None))
+_ADOPT = update(session).where(or_(session.c.home.is_(None), session.c.home == ""))
 _FIND = select(run).where(run.c.run_id == _OF_RUN)
 _ADD = insert(run_order)
 _TAKE = delete(run_order).where(run_order.c.run_id == _OF_RUN).returning(run_order)

@@ -77,10 +77,13 @@ class AtHome:
         row = replace(row, executor=executor, background=known.background)
         place = replace(self._place, ticket=_ready(self._place.ticket), gate=None)
         execution = execution_of(row, place)
+        # the run that is followed here has it, and keeps it where another process goes on
+        execution.keeps_place = True
         execution.asking, execution.has_all_its_time = self._asking, not is_ours
         obedience = Obedience(execution, place.ports.bus)
         obedience.carry_out(await self._orders.take_back())
         self.execution = execution
+        self._crew.obeying[known.run_id] = obedience
         try:
             await execution.execute()
         except asyncio.CancelledError:
@@ -89,6 +92,7 @@ class AtHome:
             raise
         finally:
             obedience.close()
+            del self._crew.obeying[known.run_id]
 
 
 def _ready(ticket: Ticket) -> Ticket:

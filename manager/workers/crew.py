@@ -1,12 +1,13 @@
 """The crew: what all shared runs of this process work with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..models import RunId
 from ..runs.supervisor import Supervisor
 from ..runs.taking_up import TakingUp
 from ..services import Services
 from .following import Following
+from .orders import Obedience
 from .ports import Sharing, Signal
 
 
@@ -19,6 +20,8 @@ class Crew:
     supervisor: Supervisor
     following: Following
     taking_up: TakingUp
+    obeying: dict[RunId, Obedience] = field(default_factory=dict)
+    """Runs that are executed here, of any home: any process may order something of them."""
 
     @property
     def executor(self) -> str:

@@ -310,7 +310,6 @@ class FollowedRun:
             return
         # somebody else has it: its place here is kept until it is over
         self._run = here.run
-        self._ports.line.hold(self._place.ticket)
         self._ports.line.unpark(self._run.run_id)
         await self._retelling.skip()
         if self._reason is not None:

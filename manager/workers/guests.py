@@ -74,7 +74,7 @@ class Guests:
         self._supervisor = Supervisor(lambda: _NO_CAPS)
         self._at_work: set[RunId] = set()
         self._sessions: dict[RunId, tuple[SessionId, GuestSession]] = {}
-        self._obeying: dict[RunId, Obedience] = {}
+        self._obeying = crew.obeying
 
     async def close(self) -> None:
         """End what is left; the workforce has stopped bringing runs."""
@@ -97,7 +97,7 @@ class Guests:
             self._at_work.discard(run_id)
 
     def ordered(self, run_id: RunId) -> None:
-        """Something was ordered of a run; nothing happens when it is not a guest here."""
+        """Something was ordered of a run; nothing happens when it is not executed here."""
         if (obedience := self._obeying.get(run_id)) is not None:
             self._start(self._obey(obedience), f"orders of run {run_id}")
 
@@ -118,7 +118,7 @@ class Guests:
     def kept(self, events: Sequence[StoredEvent]) -> None:
         """What happened to guests is in the store: their homes may tell of it."""
         for run_id in dict.fromkeys(event.run_id for event in events if event.run_id is not None):
-            if run_id in self._obeying:
+            if run_id in self._sessions:
                 self._start(self._crew.tell_run(run_id), f"telling of run {run_id}")
 
     async def _execute(self, run_id: RunId) -> None:

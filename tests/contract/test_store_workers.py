@@ -63,6 +63,9 @@ async def test_sessions_without_a_home_are_adopted_once(store: Store) -> None:
     await store.save_agent(CHAT, an_agent())
     await store.save_session(a_session(OTHER_CHAT))
     await store.move_home(THIRD_CHAT, "south", NOON)
+    # by hand, as the documents say it: its home is gone for good
+    await store.move_home(OTHER_CHAT, "gone", NOON)
+    await store.move_home(OTHER_CHAT, "", NOON)
 
     assert await store.adopt_homeless("north") == 2
     assert await store.adopt_homeless("south") == 0
