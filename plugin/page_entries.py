@@ -65,7 +65,7 @@ def place_of(config: Mapping[str, Any], key: str) -> object:
 
 def _shown(raw: object, declared: type[Entry]) -> Values:
     values = asdict(declared(name="")) | usable_values(declared, raw)
-    return {key: _as_page_knows(each) for key, each in values.items()} | {TAG: tag_of(raw)}
+    return {key: as_form_has_it(each) for key, each in values.items()} | {TAG: tag_of(raw)}
 
 
 def _restored(sent: object, standing: Mapping[str, object], declared: type[Entry]) -> object:
@@ -87,8 +87,8 @@ def _without_marks(value: object) -> object:
     return value
 
 
-def _as_page_knows(value: object) -> object:
-    # a form knows no null in place of a list; all is a star there, as on AstrBot's own page
+def as_form_has_it(value: object) -> object:
+    """A value of a setting as JSON; a form knows no null in a list's place, all is a star there."""
     if value is None:
         return [ALL]
     return list(value) if isinstance(value, tuple) else value

@@ -15,6 +15,7 @@ from typing import Any
 from ..manager.settings import SECRETS, Settings
 from .config import ENTRIES
 from .config_values import bounds_of
+from .page_entries import as_form_has_it
 
 SCHEMA_FILE = "_conf_schema.json"
 LOCALE_FOLDER = ".astrbot-plugin/i18n"
@@ -105,7 +106,7 @@ def _field(name: str, item: Item, said: Texts, default: object, where: _Place) -
     field: FieldRecord = {
         "key": key,
         "type": kind,
-        "default": _as_json(default),
+        "default": as_form_has_it(default),
         "group": where.group,
         "title": _texts("description", item, said),
         "hint": _texts("hint", item, said),
@@ -167,10 +168,3 @@ def _said(group: Item, name: str) -> Item:
 
 def _kind(item: Item) -> str:
     return "choice" if "options" in item else _KINDS.get(item["type"], item["type"])
-
-
-def _as_json(value: object) -> object:
-    # AstrBot's page knows no null in a list; all is written as a star there
-    if value is None:
-        return ["*"]
-    return list(value) if isinstance(value, tuple) else value

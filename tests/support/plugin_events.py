@@ -31,7 +31,7 @@ class PluginEvents:
         """Wait for the first event that matches, also if it has happened before.
 
         Raises:
-            TimeoutError: None came within ten seconds.
+            TimeoutError: None came within half a minute.
         """
         return (await self._wait_for(matches, 1))[0]
 

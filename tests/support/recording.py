@@ -58,7 +58,7 @@ class Recording:
         """Wait until a method was called that often, and return what it was given then.
 
         Raises:
-            TimeoutError: It was not called within ten seconds.
+            TimeoutError: It was not called within half a minute.
         """
         async with asyncio.timeout(WAIT_SECONDS):
             while len(self.told(name)) < count:

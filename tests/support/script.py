@@ -110,7 +110,7 @@ class Script:
         """Wait until a role has asked that often and return that request.
 
         Raises:
-            TimeoutError: It did not come within ten seconds.
+            TimeoutError: It did not come within half a minute.
         """
         async with asyncio.timeout(WAIT_SECONDS), self._changed:
             await self._changed.wait_for(lambda: len(self.requests_of(role)) >= count)
@@ -120,7 +120,7 @@ class Script:
         """Wait until no request is open any more.
 
         Raises:
-            TimeoutError: One was still open after ten seconds.
+            TimeoutError: One was still open after half a minute.
         """
         async with asyncio.timeout(WAIT_SECONDS), self._changed:
             await self._changed.wait_for(lambda: self._answering == 0)
